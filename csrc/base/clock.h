@@ -21,4 +21,13 @@ hrtime_t ks_thread_time(void);
  */
 int ks_scan_time_of_day(const char *text, int64_t *ns);
 
+/* From one time to another, ns; what 64 bits cannot hold becomes INT64_MIN or INT64_MAX. */
+static inline int64_t
+ks_time_between(int64_t from, int64_t to)
+{
+	int64_t d;
+
+	return __builtin_sub_overflow(to, from, &d) ? (to > from ? INT64_MAX : INT64_MIN) : d;
+}
+
 #endif

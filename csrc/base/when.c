@@ -1,0 +1,348 @@
+/* when.c - see when.h. SPDX-License-Identifier: MIT */
+#include "base/when.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+
+#define DAY 86400 /* s */
+
+/* A time of the calendar, as far as it was typed. */
+struct typed {
+	struct tm tm;      /* the date, where it is complete, and the time of day */
+	int64_t fraction;  /* ns */
+	bool has_date, has_time;
+	int weekday;       /* 0: Sunday; -1: none */
+	int days_ago;      /* of today and yesterday; -1: neither */
+};
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+/* Reads seconds since 1970; those that do not fit become INT64_MIN or INT64_MAX. */
+static bool
+read_seconds(const char *text, int64_t *ns)
+{
+	size_t n = strlen(text), sign = *text == '-';
+	size_t digits = strspn(text + sign, "0123456789");
+
+	if (ks_scan_seconds(text, n, ns) == 0)
+		return true;
+	if (digits == 0)
+		return false;
+	if (text[sign + digits] == '.')
+		digits += 1 + strspn(text + sign + digits + 1, "0123456789");
+	*ns = sign ? INT64_MIN : INT64_MAX;
+	return sign + digits == n && text[n - 1] != '.';
+}
+
+/* Reads "-3h", "-1h30m": how long before the reference. */
+static bool
+read_ago(const char *text, int64_t *ago)
+{
+	static const struct {
+		char unit;
+		int seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY } };
+
+	*ago = 0;
+	if (*text++ != '-' || *text == '\0')
+		return false;
+	while (*text != '\0') {
+		size_t digits = strspn(text, "0123456789."), i = 0;
+		int64_t part;
+
+		while (i < 4 && units[i].unit != text[digits])
+			i++;
+		if (i == 4 || !isdigit((unsigned char)*text) || ks_scan_seconds(text, digits, &part) != 0)
+			return false;
+		if (__builtin_mul_overflow(part, units[i].seconds, &part) || __builtin_add_overflow(*ago, part, ago))
+			*ago = INT64_MAX;
+		text += digits + 1;
+	}
+	return true;
+}
+
+/* Reads a number of at most n digits, from `least` to `most`, and moves behind it. */
+static bool
+read_number(const char **at, int n, int least, int most, int *to)
+{
+	const char *start = *at;
+
+	*to = 0;
+	while (*at < start + n && isdigit((unsigned char)**at))
+		*to = 10 * *to + (*(*at)++ - '0');
+	return *at > start && *to >= least && *to <= most;
+}
+
+static bool
+read_mark(const char **at, char mark)
+{
+	return **at == mark && (*at)++ != NULL;
+}
+
+static bool
+has_day(const struct tm *tm)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int year = tm->tm_year + 1900;
+	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+	return tm->tm_mday <= days[tm->tm_mon] + (leap && tm->tm_mon == 1);
+}
+
+/* Reads "2026-11-21". */
+static bool
+read_date(const char **at, struct typed *t)
+{
+	if (!read_number(at, 4, 0, 9999, &t->tm.tm_year) || !read_mark(at, '-') ||
+	    !read_number(at, 2, 1, 12, &t->tm.tm_mon) || !read_mark(at, '-') ||
+	    !read_number(at, 2, 1, 31, &t->tm.tm_mday))
+		return false;
+	t->tm.tm_year -= 1900;
+	t->tm.tm_mon--;
+	t->has_date = true;
+	return has_day(&t->tm);
+}
+
+/* Reads "14:32", "14:32:10", "14:32:10.5". */
+static bool
+read_clock(const char **at, struct typed *t)
+{
+	size_t digits;
+
+	if (!read_number(at, 2, 0, 23, &t->tm.tm_hour) || !read_mark(at, ':') ||
+	    !read_number(at, 2, 0, 59, &t->tm.tm_min))
+		return false;
+	t->has_time = true;
+	if (!read_mark(at, ':'))
+		return true;
+	if (!read_number(at, 2, 0, 60, &t->tm.tm_sec))
+		return false;
+	digits = **at == '.' ? 1 + strspn(*at + 1, "0123456789") : 0;
+	if (digits == 0)
+		return true;
+	*at += digits;
+	return digits > 1 && ks_scan_seconds(*at - digits, digits, &t->fraction) == 0;
+}
+
+/* Reads "today", "yesterday", or a weekday, of which three letters are enough. */
+static bool
+read_day(const char **at, struct typed *t)
+{
+	static const char *const days[] = { "sunday", "monday", "tuesday", "wednesday", "thursday", "friday",
+		"saturday", "today", "yesterday" };
+	const char *word = *at;
+	size_t n = 0;
+
+	while (isalpha((unsigned char)word[n]))
+		n++;
+	*at += n;
+	for (int i = 0; i < 9; i++) {
+		if (n < 3 || strncasecmp(days[i], word, n) != 0 || (i > 6 && days[i][n] != '\0'))
+			continue;
+		t->weekday = i < 7 ? i : -1;
+		t->days_ago = i < 7 ? -1 : i - 7;
+		return true;
+	}
+	return false;
+}
+
+/* Reads a day, a time of day, or one behind the other. */
+static bool
+read_calendar(const char *text, struct typed *t)
+{
+	const char *at = text;
+	size_t digits = strspn(text, "0123456789");
+
+	*t = (struct typed){ .weekday = -1, .days_ago = -1 };
+	if (text[digits] != ':' || digits == 0) {
+		if (!(digits > 0 ? read_date(&at, t) : read_day(&at, t)))
+			return false;
+		if (*at == '\0')
+			return true;
+		if (*at != ' ' && !(digits > 0 && *at == 'T'))
+			return false;
+		at++;
+		at += strspn(at, " ");
+	}
+	return read_clock(&at, t) && *at == '\0';
+}
+
+/* --- the calendar ------------------------------------------------------------------------ */
+
+/* Seconds by which local time is ahead of UTC at a time. */
+static int64_t
+offset_at(int64_t seconds)
+{
+	time_t t = (time_t)seconds;
+	struct tm tm;
+
+	return localtime_r(&t, &tm) != NULL ? tm.tm_gmtoff : 0;
+}
+
+/* The first time in (from, to] with the offset of `to`, where the offset changes once between them. */
+static int64_t
+change_between(int64_t from, int64_t to)
+{
+	int64_t offset = offset_at(to);
+
+	while (to - from > 1) {
+		int64_t middle = from + (to - from) / 2;
+
+		if (offset_at(middle) == offset)
+			to = middle;
+		else
+			from = middle;
+	}
+	return to;
+}
+
+/* The seconds since 1970 of a local time; adds what there is to say of it to *flags. */
+static int64_t
+seconds_of(const struct tm *local, int *flags)
+{
+	struct tm tm = *local;
+	int64_t utc = timegm(&tm);
+	int64_t early = utc - offset_at(utc - DAY), late = utc - offset_at(utc + DAY);
+	bool is_early = early + offset_at(early) == utc, is_late = late + offset_at(late) == utc;
+
+	if (is_early && is_late && early != late)
+		*flags |= KS_WHEN_TWICE;
+	if (is_early)
+		return early;
+	if (is_late)
+		return late;
+	*flags |= KS_WHEN_NEVER;
+	return change_between(late, early);
+}
+
+/* Moves a date by days. */
+static void
+move_days(struct tm *tm, int days)
+{
+	struct tm noon = { .tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday + days, .tm_hour = 12 };
+
+	(void)timegm(&noon);
+	tm->tm_year = noon.tm_year;
+	tm->tm_mon = noon.tm_mon;
+	tm->tm_mday = noon.tm_mday;
+}
+
+/* Completes a time that has no date, by the reference in seconds; stores its seconds since 1970. */
+static int
+complete(struct typed *t, int64_t reference, int64_t *seconds)
+{
+	time_t time = (time_t)reference;
+	int again = t->weekday >= 0 ? -7 : -1, flags = 0;
+	struct tm tm;
+
+	if (localtime_r(&time, &tm) == NULL)
+		return -1;
+	t->tm.tm_year = tm.tm_year;
+	t->tm.tm_mon = tm.tm_mon;
+	t->tm.tm_mday = tm.tm_mday;
+	if (t->weekday >= 0)
+		move_days(&t->tm, -((tm.tm_wday - t->weekday + 7) % 7));
+	else if (t->days_ago > 0)
+		move_days(&t->tm, -t->days_ago);
+	*seconds = seconds_of(&t->tm, &flags);
+	if (*seconds > reference && t->days_ago < 0) {
+		move_days(&t->tm, again);
+		flags = 0;
+		*seconds = seconds_of(&t->tm, &flags);
+	}
+	return flags | KS_WHEN_RELATIVE | (t->weekday < 0 && t->days_ago < 0 ? KS_WHEN_DAILY : 0);
+}
+
+int
+ks_when_read(const char *text, int64_t reference, int64_t *ns)
+{
+	struct typed t;
+	int64_t seconds = 0, ago;
+	int flags = 0;
+
+	if (read_seconds(text, ns))
+		return 0;
+	if (read_ago(text, &ago)) {
+		if (__builtin_sub_overflow(reference, ago, ns))
+			*ns = INT64_MIN;
+		return KS_WHEN_RELATIVE;
+	}
+	if (!read_calendar(text, &t))
+		return -1;
+	if (t.has_date)
+		seconds = seconds_of(&t.tm, &flags);
+	else
+		flags = complete(&t, reference / KS_NANOSEC, &seconds);
+	if (__builtin_mul_overflow(seconds, KS_NANOSEC, ns) || __builtin_add_overflow(*ns, t.fraction, ns))
+		*ns = seconds < 0 ? INT64_MIN : INT64_MAX;
+	return flags;
+}
+
+/* --- for people ---------------------------------------------------------------------------- */
+
+#define LONGEST 40 /* characters of a text that are compared */
+
+/* What two characters differ by: digits are alike, and so are capital letters and small ones. */
+static int
+differ(char a, char b)
+{
+	return !(isdigit((unsigned char)a) && isdigit((unsigned char)b)) &&
+	    tolower((unsigned char)a) != tolower((unsigned char)b);
+}
+
+/* How many characters have to be added, left out or changed to make one text of the other. */
+static int
+distance(const char *a, const char *b)
+{
+	int row[LONGEST + 1];
+	int n = (int)strnlen(b, LONGEST);
+
+	for (int j = 0; j <= n; j++)
+		row[j] = j;
+	for (int i = 0; i < LONGEST && a[i] != '\0'; i++) {
+		int diagonal = row[0];
+
+		row[0] = i + 1;
+		for (int j = 1; j <= n; j++) {
+			int best = diagonal + differ(a[i], b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+		}
+	}
+	return row[n];
+}
+
+const char *
+ks_when_nearest(const char *text)
+{
+	static const char *const forms[] = { "today", "yesterday", "yesterday 3:12", "mon 9:00", "14:32",
+		"14:32:10", "2026-11-21", "2026-11-21 14:05", "1795269900", "-3h" };
+	const char *nearest = forms[0];
+
+	for (size_t i = 1; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (distance(text, forms[i]) < distance(text, nearest))
+			nearest = forms[i];
+	}
+	return nearest;
+}
+
+const char *
+ks_when_write(char to[KS_WHEN_SIZE], int64_t ns)
+{
+	time_t seconds = (time_t)(ns / KS_NANOSEC - (ns % KS_NANOSEC < 0));
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm) == NULL || strftime(to, KS_WHEN_SIZE, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		(void)snprintf(to, KS_WHEN_SIZE, "%lld", (long long)(ns / KS_NANOSEC));
+	return to;
+}
