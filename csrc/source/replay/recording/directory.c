@@ -68,21 +68,16 @@ open_ours(const struct ks_rec_dir *d, const char *name, struct stat *st)
 	return -1;
 }
 
-/* Finds the times of the first and the last sample, by the headers of all. */
-static void
-find_times(int fd, struct ks_rec_old *f)
+/* Notes the time of a sample, as the first or as the last one. */
+static bool
+note_time(void *file, int64_t time)
 {
-	off_t at = KS_REC_MAGIC_SIZE;
-	struct ks_rec_frame frame;
-	bool torn;
+	struct ks_rec_old *f = file;
 
-	f->first = f->last = INT64_MIN;
-	while (ks_rec_frame_read(fd, at, f->size, &frame, &torn) > 0) {
-		if (f->first == INT64_MIN)
-			f->first = frame.time_of_day;
-		f->last = frame.time_of_day;
-		at += KS_REC_HEADER_SIZE + (off_t)frame.size;
-	}
+	if (f->first == INT64_MIN)
+		f->first = time;
+	f->last = time;
+	return true;
 }
 
 static int
@@ -101,7 +96,8 @@ add_old(struct ks_rec_dir *d, const char *name)
 	f = &d->old[d->n++];
 	(void)strcpy(f->name, name);
 	f->size = st.st_size;
-	find_times(fd, f);
+	f->first = f->last = INT64_MIN;
+	(void)ks_rec_times(fd, f->size, note_time, f);
 	d->old_bytes += (uint64_t)f->size;
 	(void)close(fd);
 	return 0;

@@ -188,6 +188,47 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 }
 
 int
+ks_rec_times(int fd, off_t file_size, bool (*visit)(void *context, int64_t time), void *context)
+{
+	off_t at = KS_REC_MAGIC_SIZE;
+	struct ks_rec_frame f;
+	bool torn;
+	int rc;
+
+	while ((rc = ks_rec_frame_read(fd, at, file_size, &f, &torn)) > 0 && visit(context, f.time_of_day))
+		at += KS_REC_HEADER_SIZE + (off_t)f.size;
+	return rc < 0 ? -1 : 0;
+}
+
+static bool
+store_time(void *to, int64_t time)
+{
+	*(int64_t *)to = time;
+	return true;
+}
+
+int
+ks_rec_last_time(int fd, off_t file_size, int64_t *time)
+{
+	unsigned char bytes[16384];
+	off_t from = file_size - KS_REC_MAGIC_SIZE < (off_t)sizeof(bytes) ? KS_REC_MAGIC_SIZE :
+	    file_size - (off_t)sizeof(bytes);
+	ssize_t at = ks_rec_read_at(fd, bytes, sizeof(bytes), from) - KS_REC_HEADER_SIZE;
+	struct ks_rec_frame f;
+
+	for (; at >= 0; at--) {
+		if (unpack_header(&f, bytes + at) && from + at + KS_REC_HEADER_SIZE + (off_t)f.size == file_size) {
+			*time = f.time_of_day;
+			return 1;
+		}
+	}
+	*time = INT64_MIN;
+	if (ks_rec_times(fd, file_size, store_time, time) != 0)
+		return -1;
+	return *time != INT64_MIN;
+}
+
+int
 ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f, struct ks_buf *to)
 {
 	char *payload;
