@@ -289,12 +289,8 @@ static const struct ks_source_ops replay_ops = {
 
 /* --- opening --------------------------------------------------------------------------- */
 
-/*
- * False also if the file cannot be read: the capture's own opening then says why. A pipe is not
- * looked into, because what is read from it here would be lost; it can only be a capture.
- */
-static bool
-is_recording(const char *path)
+bool
+ks_replay_is_recording(const char *path)
 {
 	char start[KS_REC_MAGIC_SIZE];
 	struct stat st;
@@ -311,23 +307,21 @@ is_recording(const char *path)
 	return is;
 }
 
-static int
-fail_outside(const struct ks_replay *r)
+int
+ks_replay_fail_outside(const char *path, const struct ks_window *w)
 {
-	const struct ks_window *w = &r->window;
-
 	if (w->from_text != NULL && w->to_text != NULL)
-		return ks_fail(ENODATA, "%.200s: no sample from %.40s to %.40s", r->path, w->from_text,
+		return ks_fail(ENODATA, "%.200s: no sample from %.40s to %.40s", path, w->from_text,
 		    w->to_text);
 	if (w->from_text != NULL)
-		return ks_fail(ENODATA, "%.200s: no sample at or after %.40s", r->path, w->from_text);
-	return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", r->path, w->to_text);
+		return ks_fail(ENODATA, "%.200s: no sample at or after %.40s", path, w->from_text);
+	return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", path, w->to_text);
 }
 
 struct ks_source *
 ks_source_replay_open(const char *path, const struct ks_window *w)
 {
-	struct ks_replay *r = is_recording(path) ? ks_replay_recording() : ks_replay_capture();
+	struct ks_replay *r = ks_replay_is_recording(path) ? ks_replay_recording() : ks_replay_capture();
 	int rc, error;
 
 	if (r == NULL)
@@ -344,7 +338,7 @@ ks_source_replay_open(const char *path, const struct ks_window *w)
 		r->number = 1;
 		return &r->base;
 	} else if (rc == 0) {
-		(void)fail_outside(r);
+		(void)ks_replay_fail_outside(r->path, &r->window);
 	}
 	error = errno;
 	replay_close(&r->base);

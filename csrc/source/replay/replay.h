@@ -14,4 +14,13 @@
  */
 struct ks_source *ks_source_replay_open(const char *path, const struct ks_window *window);
 
+/*
+ * True if a plain file begins as recordings do. False also if it cannot be read: opening it then says why. A pipe is
+ * not looked into, because what is read from it would be lost; it can only be a capture.
+ */
+bool ks_replay_is_recording(const char *path);
+
+/* Fails because a file or several have no sample in the window: errno is ENODATA. */
+int ks_replay_fail_outside(const char *path, const struct ks_window *w);
+
 #endif
