@@ -1,0 +1,35 @@
+/*
+ * machine.h - which machine a sample is of, and which start of it. SPDX-License-Identifier: MIT
+ */
+#ifndef SOURCE_REPLAY_MACHINE_H
+#define SOURCE_REPLAY_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/replay/files.h"
+#include "source/replay/reader.h"
+
+struct ks_machine {
+	char host[65];    /* the name of the machine; "": the sample does not say */
+	uint64_t started; /* when it was started, seconds since 1970; 0: the sample does not say */
+	int64_t time;     /* of day of the sample, ns since 1970 */
+	hrtime_t newest;  /* its newest snaptime */
+};
+
+/*
+ * Stores what the sample of a reader says. What it does not say is what the sample before said. -1 if that was of another
+ * machine; there is no message.
+ */
+int ks_machine_look(struct ks_machine *m, const struct ks_replay *r, const struct ks_machine *before);
+
+/* True if the machine was started again between two samples. */
+bool ks_machine_is_restarted(const struct ks_machine *before, const struct ks_machine *now);
+
+/*
+ * Leaves the files of one machine in the list: of `host`, or if that is NULL of all that are there. 0, or -1 with errno:
+ * EINVAL there are two machines, or none of that name.
+ */
+int ks_machine_choose(struct ks_files *files, const char *host);
+
+#endif
