@@ -14,13 +14,6 @@ int64_t ks_time_of_day(void);
 /* Nanoseconds for which this thread has run. */
 hrtime_t ks_thread_time(void);
 
-/*
- * Reads a time of day as people write it: seconds since 1970 ("1700000000", decimals allowed), or local time
- * as "2026-11-21 14:05", "2026-11-21T14:05:30", "2026-11-21". A time that 64 bits cannot hold becomes
- * INT64_MIN or INT64_MAX. Returns 0, or -1 if the text is no such time.
- */
-int ks_scan_time_of_day(const char *text, int64_t *ns);
-
 /* From one time to another, ns; what 64 bits cannot hold becomes INT64_MIN or INT64_MAX. */
 static inline int64_t
 ks_time_between(int64_t from, int64_t to)

@@ -368,6 +368,22 @@ ks_chain_is_replay(kstat_ctl_t *kc)
 }
 
 bool
+ks_chain_is_cut(kstat_ctl_t *kc)
+{
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	return src != NULL && src->ops->cut != NULL && src->ops->cut(src) != KS_CUT_NONE;
+}
+
+bool
+ks_chain_is_interval(kstat_ctl_t *kc)
+{
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	return src != NULL && src->ops->is_interval != NULL && src->ops->is_interval(src);
+}
+
+bool
 ks_chain_damaged(kstat_ctl_t *kc)
 {
 	return ks_chain_of(kc)->damaged;

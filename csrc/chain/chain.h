@@ -14,6 +14,7 @@
 #include "model/meta.h"
 #include "model/origin.h"
 
+struct ks_past;
 struct ks_selector;
 struct ks_source;
 
@@ -56,12 +57,12 @@ kstat_ctl_t *ks_chain_open_source(struct ks_source *src, const struct ks_only *o
 kstat_ctl_t *ks_chain_open(const struct ks_only *only);
 
 /*
- * As kstat_open_capture(), for the samples whose time of day lies between two (see
- * ks_scan_time_of_day(); NULL: KSTAT_FROM and KSTAT_TO of the environment, without which there is no
- * bound). NULL with errno ENODATA: no such sample, EINVAL: not a time.
+ * As kstat_open_capture(), for a part of the past (source/replay/stream.h). What is NULL is that of the environment:
+ * KSTAT_SOURCE, KSTAT_AT, or KSTAT_FROM and KSTAT_TO, and KSTAT_HOST; without KSTAT_SOURCE the recordings of this machine
+ * are read, in KSTAT_RECORDINGS or /var/log/kstat, and times count from now. `start` and `most` are always those of the
+ * environment.
  */
-kstat_ctl_t *ks_chain_open_replay(const char *path, const char *from, const char *to,
-    const struct ks_only *only);
+kstat_ctl_t *ks_chain_open_replay(const struct ks_past *past, const struct ks_only *only);
 
 /* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
 kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);
@@ -96,6 +97,12 @@ const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
 
 /* True if the kstats come from a capture or a recording. */
 bool ks_chain_is_replay(kstat_ctl_t *kc);
+
+/* True if the sample of a replay makes no difference with the one before: a start of the machine or a gap lies between. */
+bool ks_chain_is_cut(kstat_ctl_t *kc);
+
+/* True if the replay is one interval, ks_past.at: its first sample, and with the next update its last one. */
+bool ks_chain_is_interval(kstat_ctl_t *kc);
 
 /*
  * True if something was left out: for want of memory or descriptors, or of a replay that is damaged, or a regular

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +12,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/when.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
-#include "source/replay/replay.h"
+#include "source/replay/stream.h"
 
 int
 kstat_close(kstat_ctl_t *kc)
@@ -117,16 +119,36 @@ first_scan(struct ks_chain *chain)
 	return &chain->kc;
 }
 
-/* The capture that the environment names in place of the machine; NULL without errno: none. */
+/* A variable of the environment; NULL: it is not set, or empty. */
+static const char *
+variable(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/* The directory that the recorder of the machine writes. */
+static const char *
+recordings(void)
+{
+	const char *directory = variable("KSTAT_RECORDINGS");
+
+	return directory != NULL ? directory : "/var/log/kstat";
+}
+
+/* The past that the environment names in place of the machine; NULL without errno: it names none. */
 static kstat_ctl_t *
 open_named(const struct ks_only *only)
 {
-	const char *capture = getenv("KSTAT_SOURCE");
+	static const char *const names[] = { "KSTAT_SOURCE", "KSTAT_AT", "KSTAT_FROM", "KSTAT_TO", "KSTAT_HOST" };
 
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (variable(names[i]) != NULL)
+			return ks_chain_open_replay(&(struct ks_past){ .paths = NULL }, only);
+	}
 	errno = 0;
-	if (capture == NULL || *capture == '\0')
-		return NULL;
-	return ks_chain_open_replay(capture, NULL, NULL, only);
+	return NULL;
 }
 
 kstat_ctl_t *
@@ -217,46 +239,63 @@ sample_max(size_t *bytes)
 	return 0;
 }
 
-/* One bound of a replay: as given, or else from the environment; without either nothing is stored. */
-static int
-read_bound(const char *given, const char *variable, const char **text, int64_t *ns)
+/* Says in which variable a time is that is none; keeps errno. */
+static void
+blame_variable(const struct ks_past *given, const struct ks_past *past)
 {
-	*text = given != NULL ? given : getenv(variable);
-	if (given == NULL && *text != NULL && **text == '\0')
-		*text = NULL;
-	if (*text == NULL || ks_scan_time_of_day(*text, ns) == 0)
-		return 0;
-	return ks_fail(EINVAL, "%s%s'%.40s' is neither seconds since 1970 nor a time such as "
-	    "'2026-11-21 14:05'", given == NULL ? variable : "", given == NULL ? ": " : "", *text);
+	static const char *const names[] = { "KSTAT_FROM", "KSTAT_TO", "KSTAT_AT" };
+	const char *const was[] = { given->from, given->to, given->at }, *const is[] = { past->from, past->to, past->at };
+	char message[256];
+	int64_t ns;
+
+	for (int i = 0; i < 3; i++) {
+		if (was[i] != NULL || is[i] == NULL || ks_when_read(is[i], 0, &ns) >= 0)
+			continue;
+		(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
+		(void)ks_fail(errno, "%s: %s", names[i], message);
+		return;
+	}
 }
 
 kstat_ctl_t *
-ks_chain_open_replay(const char *path, const char *from, const char *to,
-    const struct ks_only *only)
+ks_chain_open_replay(const struct ks_past *given, const struct ks_only *only)
 {
-	struct ks_window window = KS_WINDOW_ALL;
+	struct ks_past past = *given;
 	struct ks_chain *chain;
 
-	if (path == NULL)
-		return ks_fail_null(EINVAL, "no capture named");
-	if (read_bound(from, "KSTAT_FROM", &window.from_text, &window.from) != 0 ||
-	    read_bound(to, "KSTAT_TO", &window.to_text, &window.to) != 0)
-		return NULL;
-	/* Whole seconds are what people see of times, so such a bound holds to the end of its second. */
-	if (window.to_text != NULL && strchr(window.to_text, '.') == NULL &&
-	    window.to <= INT64_MAX - KS_NANOSEC)
-		window.to += KS_NANOSEC - 1;
+	if (past.paths == NULL)
+		past.paths = variable("KSTAT_SOURCE");
+	if (past.paths == NULL) {
+		past.paths = recordings();
+		past.now = ks_time_of_day();
+	}
+	if (past.host == NULL)
+		past.host = variable("KSTAT_HOST");
+	if (given->at == NULL && given->from == NULL && given->to == NULL)
+		past.at = variable("KSTAT_AT");
+	if (past.at == NULL && given->from == NULL)
+		past.from = variable("KSTAT_FROM");
+	if (past.at == NULL && given->to == NULL)
+		past.to = variable("KSTAT_TO");
+	past.most = KS_SAMPLE_MAX;
 	chain = new_chain(only);
 	if (chain == NULL)
 		return NULL;
-	if (replay_time(&window.start) != 0 || sample_max(&window.most) != 0 ||
-	    !add_source(chain, ks_source_replay_open(path, &window)))
+	if (replay_time(&past.start) != 0 || sample_max(&past.most) != 0)
 		return abandon(chain);
+	if (!add_source(chain, ks_source_stream_open(&past))) {
+		if (errno == EINVAL)
+			blame_variable(given, &past);
+		else if (errno == ENOENT && past.now != 0)
+			(void)ks_fail(ENOENT, "nothing is recorded in %.200s: -r names a recording or another directory",
+			    past.paths);
+		return abandon(chain);
+	}
 	return first_scan(chain);
 }
 
 kstat_ctl_t *
 kstat_open_capture(const char *path)
 {
-	return ks_chain_open_replay(path, NULL, NULL, &all_for_program);
+	return ks_chain_open_replay(&(struct ks_past){ .paths = path }, &all_for_program);
 }

@@ -23,6 +23,7 @@ struct scan {
 	size_t rank;                     /* which of the chain's sources that is: a name belongs to the first */
 	bool offered[KS_MOST_SOURCES];   /* false: nothing changed in that source, and its kstats stay */
 	uint64_t number;
+	bool anew;                       /* no kstat is the same as before: the machine was started again */
 	bool changed;
 	struct ks_rivals rivals;
 	struct ks_node *expected; /* follows the last match: sources offer in the same order each time */
@@ -46,7 +47,7 @@ note_change(struct ks_chain *chain, const kstat_t *k, bool added)
 static bool
 same_kstat(const struct ks_node *node, const struct scan *scan, const struct ks_offer *offer)
 {
-	return node->rank == scan->rank && node->seen != scan->number && !node->hidden &&
+	return !scan->anew && node->rank == scan->rank && node->seen != scan->number && !node->hidden &&
 	    node->published == offer->published &&
 	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
 	    ((node->k.ks_flags ^ offer->flags) & KSTAT_FLAG_STATSBLOB) == 0 &&
@@ -248,6 +249,7 @@ ks_chain_scan(struct ks_chain *chain)
 
 		scan.source = src;
 		scan.rank = i;
+		scan.anew = src->ops->cut != NULL && src->ops->cut(src) == KS_CUT_BOOT;
 		scan.expected = chain->nodes.first;
 		rc = left_out || is_complete(&scan) ? 0 : src->ops->scan(src, &scan.base.base);
 		scan.offered[i] = rc > 0;

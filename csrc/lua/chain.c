@@ -12,6 +12,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "source/replay/stream.h"
 #include "source/source.h"
 
 /* --- opening and closing ------------------------------------------------------------ */
@@ -24,6 +25,17 @@ text_field(lua_State *L, const char *name)
 	if (!lua_isnil(L, -1) && !lua_isstring(L, -1))
 		luaL_error(L, "field '%s': string expected, got %s", name, luaL_typename(L, -1));
 	return lua_tostring(L, -1);
+}
+
+static double
+number_field(lua_State *L, const char *name)
+{
+	double number;
+
+	lua_getfield(L, 1, name);
+	number = lua_tonumber(L, -1);
+	lua_pop(L, 1);
+	return number;
 }
 
 static bool
@@ -109,19 +121,21 @@ trusted_users(lua_State *L, size_t *n)
 static kstat_ctl_t *
 open_described(lua_State *L, const struct ks_only *only)
 {
-	const char *capture = text_field(L, "capture");
-	const char *from = text_field(L, "from"), *to = text_field(L, "to");
+	struct ks_past past = { .paths = text_field(L, "capture"), .from = text_field(L, "from"),
+		.to = text_field(L, "to"), .at = text_field(L, "at"), .host = text_field(L, "host") };
 	const char *proc = text_field(L, "proc"), *sys = text_field(L, "sys");
 
-	if (capture != NULL)
-		return ks_chain_open_replay(capture, from, to, only);
+	past.interval = (int64_t)(number_field(L, "interval") * (double)KS_NANOSEC);
+	if (past.paths != NULL || past.from != NULL || past.to != NULL || past.at != NULL || past.host != NULL)
+		return ks_chain_open_replay(&past, only);
 	if (proc != NULL || sys != NULL)
 		return ks_chain_open_source(ks_source_linux_open(proc, sys), only);
 	return ks_chain_open(only);
 }
 
 /*
- * open(t) -> chain | nil, message, errno. Fields of t, all optional: capture with from and to; proc and
+ * open(t) -> chain | nil, message, errno. Fields of t, all optional: capture, a path a line, with from and to, or at and
+ * interval (seconds), and host (struct ks_past); proc and
  * sys, directories in place of the machine's; published, true for only what processes publish and false
  * for all but that; only, an array of selectors that bounds the chain; also, one of selectors that add kstats which
  * are only listed for those who ask for them; args, true for KS_ARGS_ALL and false for KS_ARGS_NONE; everybody, machine
@@ -346,6 +360,8 @@ chain_warn_again(lua_State *L)
 	}
 
 CHAIN_PREDICATE(is_replay)
+CHAIN_PREDICATE(is_cut)
+CHAIN_PREDICATE(is_interval)
 CHAIN_PREDICATE(ended)
 CHAIN_PREDICATE(damaged)
 
@@ -422,6 +438,8 @@ ks_lua_add_chain(lua_State *L)
 		{ "chain_id", chain_chain_id },
 		{ "warnings", chain_warnings },
 		{ "is_replay", chain_is_replay },
+		{ "is_cut", chain_is_cut },
+		{ "is_interval", chain_is_interval },
 		{ "ended", chain_ended },
 		{ "damaged", chain_damaged },
 		{ "time_of_day", chain_time_of_day },

@@ -160,6 +160,13 @@ void ks_scan_damage(struct ks_scan *scan, const char *fmt, ...)
 
 struct ks_source;
 
+/* What lies between a sample of a replay and the one before. */
+enum ks_cut {
+	KS_CUT_NONE,
+	KS_CUT_GAP,  /* nothing was recorded for long */
+	KS_CUT_BOOT, /* the machine was started again: no kstat is the same */
+};
+
 /* Unless stated otherwise these return 0 or more on success, and -1 with errno and a message. */
 struct ks_source_ops {
 	const char *name; /* "linux", "local", "segment", "replay" */
@@ -205,6 +212,13 @@ struct ks_source_ops {
 	 */
 	int (*seek)(struct ks_source *src, int64_t ns);
 	int (*previous)(struct ks_source *src);
+
+	/*
+	 * Optional, for replays: whether the current sample makes no difference with the one before. is_interval: the
+	 * first two samples are the interval that was asked for, and there are no others.
+	 */
+	enum ks_cut (*cut)(struct ks_source *src);
+	bool (*is_interval)(struct ks_source *src);
 
 	/* Optional. Returns the time now on the clock of its crtimes and snaptimes, if that is not gethrtime(). */
 	hrtime_t (*now)(struct ks_source *src);

@@ -3,7 +3,7 @@
  * reads the recording back.
  *
  *     core_recording write FILE STEPS [KSTATS]   records STEPS samples, appending; prints bytes
- *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" (FROM and TO: ks_scan_time_of_day())
+ *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" (FROM and TO: base/when.h)
  *     core_recording seek FILE STEPS             goes to the samples in another order, and prints the same
  *     core_recording decode                      decodes samples that are whole, cut and too long
  *     core_recording damage FILE COPY            cuts and corrupts COPY of FILE everywhere, reads each
@@ -24,6 +24,7 @@
 #include "chain/values.h"
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
+#include "source/replay/stream.h"
 #include "source/source.h"
 
 #define START 1700000000 /* seconds since 1970 */
@@ -258,7 +259,7 @@ compare_sample(kstat_ctl_t *kc, kstat_ctl_t *truth)
 static int
 read_recording(const char *path, const char *from, const char *to, int kstats)
 {
-	kstat_ctl_t *kc = ks_chain_open_replay(path, from, to, NULL), *truth;
+	kstat_ctl_t *kc = ks_chain_open_replay(&(struct ks_past){ .paths = path, .from = from, .to = to }, NULL), *truth;
 	int samples = 1, differ = 0;
 	const char *warning;
 	int64_t last;
@@ -291,7 +292,7 @@ read_recording(const char *path, const char *from, const char *to, int kstats)
 static int
 seek_recording(const char *path, int steps, int kstats)
 {
-	kstat_ctl_t *kc = ks_chain_open_replay(path, NULL, NULL, NULL);
+	kstat_ctl_t *kc = ks_chain_open_replay(&(struct ks_past){ .paths = path }, NULL);
 	int differ = 0, moves = 0;
 
 	for (uint64_t i = 0; kc != NULL && i < 2 * (uint64_t)steps; i++) {

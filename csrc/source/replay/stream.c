@@ -1,0 +1,524 @@
+/* stream.c - see stream.h. SPDX-License-Identifier: MIT */
+#include "source/replay/stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/when.h"
+#include "source/replay/files.h"
+#include "source/replay/interval.h"
+#include "source/replay/machine.h"
+#include "source/replay/replay.h"
+
+#define SHORTEST_GAP (60 * KS_NANOSEC) /* a recorder that was late for less only made a longer interval */
+
+/*
+ * Between calls `reader` has the sample that is shown, of the file number `at`. Readers of files that ended are closed; what
+ * they had to say is among the notes.
+ */
+struct stream {
+	struct ks_source base;
+	struct ks_files files;
+	struct ks_window window; /* of all files; what of the next one is wanted begins later */
+	char *paths, *host;      /* owned, as are the texts of the window; host is NULL if none was chosen */
+	char *from_text, *to_text;
+	size_t at;
+	struct ks_replay *reader;
+	struct ks_machine machine; /* of the sample */
+	int64_t step;            /* from the sample before to this one, ns; 0: not known */
+	int64_t until;           /* the first update goes up to that time; INT64_MIN: to the next sample */
+	bool is_interval;
+	enum ks_cut cut;
+	struct ks_buf notes, damages; /* lines for the next scan, with a NUL behind each */
+};
+
+static struct stream *
+stream_of(struct ks_source *src)
+{
+	return (struct stream *)src;
+}
+
+/* --- notes ------------------------------------------------------------------------------ */
+
+static void
+add_note(struct ks_buf *notes, const char *line)
+{
+	ks_buf_add(notes, line, strlen(line) + 1);
+}
+
+/* A scan that only takes warnings. */
+struct listener {
+	struct ks_scan scan;
+	struct stream *s;
+};
+
+static void
+take_warning(struct ks_scan *scan, bool damaged, const char *line)
+{
+	struct stream *s = ((struct listener *)scan)->s;
+
+	add_note(damaged ? &s->damages : &s->notes, line);
+}
+
+/* Closes the reader, and keeps what it has to say. */
+static void
+close_reader(struct stream *s)
+{
+	static const struct ks_scan_ops ops = { .warn = take_warning };
+	struct listener listener = { { .ops = &ops }, s };
+
+	if (s->reader == NULL)
+		return;
+	s->reader->ops->warn(s->reader, &listener.scan);
+	s->reader->base.ops->close(&s->reader->base);
+	s->reader = NULL;
+}
+
+static void
+tell_notes(struct stream *s, struct ks_scan *scan)
+{
+	for (size_t at = 0; at < s->notes.len; at += strlen(s->notes.data + at) + 1)
+		ks_scan_warn(scan, "%s", s->notes.data + at);
+	for (size_t at = 0; at < s->damages.len; at += strlen(s->damages.data + at) + 1)
+		ks_scan_damage(scan, "%s", s->damages.data + at);
+	ks_buf_reset(&s->notes);
+	ks_buf_reset(&s->damages);
+}
+
+/* --- cuts --------------------------------------------------------------------------------- */
+
+#define CUT_SIZE 160
+
+/* Says what the cut is between the sample before and this one. */
+static void
+write_cut(const struct stream *s, char line[CUT_SIZE], int64_t before)
+{
+	char a[KS_WHEN_SIZE], b[KS_WHEN_SIZE];
+
+	(void)snprintf(line, CUT_SIZE, "nothing was recorded from %s to %s%s", ks_when_write(a, before),
+	    ks_when_write(b, s->machine.time), s->cut == KS_CUT_BOOT ? ", and the machine was started again" : "");
+}
+
+static int
+fail_machine(const struct stream *s, const struct ks_machine *before, const char *path)
+{
+	return ks_fail(EINVAL, "%.100s is of the machine %.64s, and %.100s of %.64s: --host chooses one", path, before->host,
+	    s->reader->path, s->machine.host);
+}
+
+/*
+ * Looks at the sample that was moved to, from one of the machine `before`. -1 with errno: EINVAL it is of another
+ * machine, ENODATA an interval was asked for, and this is none.
+ */
+static int
+arrive(struct stream *s, const struct ks_machine *before, const char *path)
+{
+	char line[CUT_SIZE];
+	int64_t step;
+
+	if (ks_machine_look(&s->machine, s->reader, before) != 0)
+		return fail_machine(s, before, path);
+	step = ks_time_between(before->time, s->machine.time);
+	s->cut = KS_CUT_NONE;
+	if (ks_machine_is_restarted(before, &s->machine))
+		s->cut = KS_CUT_BOOT;
+	else if (s->step > 0 && step >= SHORTEST_GAP && step / KS_GAP > s->step)
+		s->cut = KS_CUT_GAP;
+	if (s->cut != KS_CUT_NONE && step > 0) {
+		write_cut(s, line, before->time);
+		if (s->until != INT64_MIN)
+			return ks_fail(ENODATA, "%s", line);
+		add_note(&s->notes, line);
+	}
+	s->step = s->cut == KS_CUT_NONE && step > 0 ? step : 0;
+	return 0;
+}
+
+/* The same for a move that skips samples, or goes back. */
+static int
+arrive_anywhere(struct stream *s, const struct ks_machine *before)
+{
+	bool back;
+
+	if (ks_machine_look(&s->machine, s->reader, before) != 0)
+		return fail_machine(s, before, "the sample before");
+	back = s->machine.time < before->time;
+	s->cut = ks_machine_is_restarted(back ? &s->machine : before, back ? before : &s->machine) ? KS_CUT_BOOT :
+	    KS_CUT_NONE;
+	s->step = 0;
+	s->until = INT64_MIN;
+	return 1;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* True if a file ends before what is wanted; the last one may have grown. */
+static bool
+is_before(const struct stream *s, size_t i, const struct ks_window *w)
+{
+	return i + 1 < s->files.n && s->files.file[i].last < w->from;
+}
+
+/*
+ * Opens the first file from number i on that has a sample of the window. 1, 0 if there is none, -1 with errno; what
+ * cannot be read is left out where there are several.
+ */
+static int
+open_file(struct stream *s, size_t i, const struct ks_window *w)
+{
+	for (; i < s->files.n && s->files.file[i].first <= w->to; i++) {
+		struct ks_source *src = is_before(s, i, w) ? NULL : ks_source_replay_open(s->files.file[i].path, w);
+
+		if (src != NULL) {
+			close_reader(s);
+			s->reader = (struct ks_replay *)src;
+			s->at = i;
+			return 1;
+		}
+		if (is_before(s, i, w) || (s->files.several && (errno == ENODATA || errno == ENOENT)))
+			continue; /* the recorder removes old files at any time */
+		if (!s->files.several || ks_is_lack(errno))
+			return -1;
+		add_note(&s->damages, kstat_errmsg());
+	}
+	return 0;
+}
+
+/* Lists the directory again: a recorder may have begun a file that is later than all that was read. */
+static int
+look_for_new(struct stream *s, const struct ks_window *w)
+{
+	struct ks_files files;
+	size_t i;
+
+	if (ks_files_list(&files, s->paths, &s->damages) != 0 || ks_machine_choose(&files, s->host) != 0) {
+		ks_files_free(&files);
+		return ks_is_lack(errno) ? -1 : 0;
+	}
+	for (i = 0; i < files.n && files.file[i].first < w->from; i++)
+		continue;
+	if (i == files.n) {
+		ks_files_free(&files);
+		return 0;
+	}
+	ks_files_free(&s->files);
+	s->files = files;
+	return open_file(s, i, w);
+}
+
+/* Goes on in the files behind this one. */
+static int
+open_next(struct stream *s)
+{
+	struct ks_window w = s->window;
+	int rc;
+
+	if (!s->files.several)
+		return 0;
+	if (s->machine.time >= w.from && s->machine.time < INT64_MAX)
+		w.from = s->machine.time + 1;
+	rc = open_file(s, s->at + 1, &w);
+	return rc != 0 || w.from > w.to ? rc : look_for_new(s, &w);
+}
+
+static int
+next_sample(struct stream *s)
+{
+	struct ks_machine before = s->machine;
+	const char *path = s->files.file[s->at].path;
+	int rc = s->reader->base.ops->advance(&s->reader->base);
+
+	if (rc < 0 && (!s->files.several || ks_is_lack(errno)))
+		return -1;
+	if (rc < 0)
+		add_note(&s->damages, kstat_errmsg());
+	if (rc <= 0)
+		rc = open_next(s);
+	if (rc > 0 && arrive(s, &before, path) != 0)
+		return -1;
+	return rc;
+}
+
+/* --- the source ------------------------------------------------------------------------------ */
+
+#define FORWARD(src) (&stream_of(src)->reader->base)
+
+static int
+stream_scan(struct ks_source *src, struct ks_scan *scan)
+{
+	tell_notes(stream_of(src), scan);
+	return FORWARD(src)->ops->scan(FORWARD(src), scan);
+}
+
+static int
+stream_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_record *record)
+{
+	return FORWARD(src)->ops->read(FORWARD(src), ksp, cookie, record);
+}
+
+static const struct ks_meta *
+stream_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const char *stat)
+{
+	return FORWARD(src)->ops->meta(FORWARD(src), ksp, cookie, stat);
+}
+
+static bool
+stream_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks_origin *o)
+{
+	return FORWARD(src)->ops->publisher(FORWARD(src), ksp, cookie, o);
+}
+
+static int
+stream_advance(struct ks_source *src)
+{
+	struct stream *s = stream_of(src);
+	int rc;
+
+	do
+		rc = next_sample(s);
+	while (rc > 0 && s->machine.time < s->until);
+	s->until = INT64_MIN;
+	return rc;
+}
+
+/*
+ * Goes to the latest sample at or before a time, in any file, and takes it for one that was moved to. Files are tried from
+ * number i downwards.
+ */
+static int
+move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w)
+{
+	struct ks_machine before = s->machine;
+	struct ks_source *src;
+
+	for (;; i--) {
+		src = s->files.file[i].first <= ns ? ks_source_replay_open(s->files.file[i].path, w) : NULL;
+		if (src != NULL && src->ops->seek(src, ns) > 0)
+			break;
+		if (src != NULL)
+			src->ops->close(src);
+		if (i == 0)
+			return ks_fail(ENODATA, "%.200s: no sample at or before that time", s->paths);
+	}
+	close_reader(s);
+	s->reader = (struct ks_replay *)src;
+	s->at = i;
+	return arrive_anywhere(s, &before);
+}
+
+static int
+stream_seek(struct ks_source *src, int64_t ns)
+{
+	struct stream *s = stream_of(src);
+	struct ks_machine before = s->machine;
+	size_t i = s->files.n - 1;
+
+	if (s->files.several) {
+		while (i > 0 && s->files.file[i].first > ns)
+			i--;
+		return move(s, i, ns, &s->window);
+	}
+	return FORWARD(src)->ops->seek(FORWARD(src), ns) < 0 ? -1 : arrive_anywhere(s, &before);
+}
+
+static int
+stream_previous(struct ks_source *src)
+{
+	struct stream *s = stream_of(src);
+	struct ks_machine before = s->machine;
+	struct ks_window w = s->window;
+
+	if (FORWARD(src)->ops->previous(FORWARD(src)) > 0)
+		return arrive_anywhere(s, &before);
+	if (errno != ENODATA || s->at == 0)
+		return -1;
+	w.to = before.time - (before.time > INT64_MIN);
+	return move(s, s->at - 1, w.to, &w);
+}
+
+static hrtime_t
+stream_now(struct ks_source *src)
+{
+	return FORWARD(src)->ops->now(FORWARD(src));
+}
+
+static int
+stream_time_of_day(struct ks_source *src, int64_t *ns)
+{
+	return FORWARD(src)->ops->time_of_day(FORWARD(src), ns);
+}
+
+static int
+stream_file(struct ks_source *src)
+{
+	return FORWARD(src)->ops->file(FORWARD(src));
+}
+
+static enum ks_cut
+stream_cut(struct ks_source *src)
+{
+	return stream_of(src)->cut;
+}
+
+static bool
+stream_is_interval(struct ks_source *src)
+{
+	return stream_of(src)->is_interval;
+}
+
+static void
+stream_close(struct ks_source *src)
+{
+	struct stream *s = stream_of(src);
+
+	if (s->reader != NULL)
+		s->reader->base.ops->close(&s->reader->base);
+	ks_files_free(&s->files);
+	ks_buf_free(&s->notes);
+	ks_buf_free(&s->damages);
+	free(s->paths);
+	free(s->host);
+	free(s->from_text);
+	free(s->to_text);
+	free(s);
+}
+
+static const struct ks_source_ops stream_ops = {
+	.name = "replay",
+	.scan = stream_scan,
+	.read = stream_read,
+	.meta = stream_meta,
+	.publisher = stream_publisher,
+	.advance = stream_advance,
+	.seek = stream_seek,
+	.previous = stream_previous,
+	.now = stream_now,
+	.time_of_day = stream_time_of_day,
+	.file = stream_file,
+	.cut = stream_cut,
+	.is_interval = stream_is_interval,
+	.close = stream_close
+};
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+static void
+note_change_of_clocks(struct stream *s, const char *text, int64_t ns, int flags)
+{
+	char line[160], when[KS_WHEN_SIZE];
+
+	(void)snprintf(line, sizeof(line), flags & KS_WHEN_TWICE ?
+	    "'%.40s' was there twice, because clocks were set back: this is the first one" :
+	    "'%.40s' was never there, because clocks were set forward: this is %s", text, ks_when_write(when, ns));
+	add_note(&s->notes, line);
+}
+
+/*
+ * Reads a time of what is wanted. It counts from the last sample unless something else is said; a time of day is the first
+ * one at or after `after`.
+ */
+static int
+read_time(struct stream *s, const struct ks_past *past, const char *text, int64_t after, int64_t *ns)
+{
+	int64_t reference = past->now != 0 ? past->now : ks_time_of_day();
+	int flags = ks_when_read(text, reference, ns);
+
+	if (flags > 0 && (flags & KS_WHEN_RELATIVE) && past->now == 0) {
+		if (ks_interval_end(&s->files, &reference) == 0)
+			flags = ks_when_read(text, reference, ns);
+		else if (errno != ESPIPE)
+			return -1; /* nobody knows when a pipe will end */
+	}
+	if (flags > 0 && (flags & KS_WHEN_DAILY) && *ns < after)
+		flags = ks_when_read(text, after + 86400 * KS_NANOSEC - 1, ns);
+	if (flags < 0)
+		return ks_fail(EINVAL, "'%.40s' is not a time such as '%s'", text, ks_when_nearest(text));
+	if (flags & (KS_WHEN_TWICE | KS_WHEN_NEVER))
+		note_change_of_clocks(s, text, *ns, flags);
+	return 0;
+}
+
+/* Whole seconds are what people see of times, so a time that ends something holds to the end of its second. */
+static int
+read_end(struct stream *s, const struct ks_past *past, const char *text, int64_t after, int64_t *ns)
+{
+	if (read_time(s, past, text, after, ns) != 0)
+		return -1;
+	if (strchr(text, '.') == NULL && *ns <= INT64_MAX - KS_NANOSEC)
+		*ns += KS_NANOSEC - 1;
+	return 0;
+}
+
+/* Finds what is wanted; *first becomes the number of the file that it begins in. */
+static int
+read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
+{
+	struct ks_interval found;
+	int64_t time;
+
+	*first = 0;
+	s->window = KS_WINDOW_ALL;
+	s->window.start = past->start;
+	s->window.most = past->most;
+	s->until = INT64_MIN;
+	if (past->at != NULL) {
+		if (read_end(s, past, past->at, INT64_MIN, &time) != 0 ||
+		    ks_interval_find(&s->files, time, past->interval, &found) != 0)
+			return -1;
+		*first = found.file;
+		s->window.from = found.from;
+		s->window.to = s->until = found.to;
+		s->is_interval = true;
+		return 0;
+	}
+	if ((past->from != NULL && read_time(s, past, past->from, INT64_MIN, &s->window.from) != 0) ||
+	    (past->to != NULL && read_end(s, past, past->to, s->window.from, &s->window.to) != 0))
+		return -1;
+	s->from_text = past->from != NULL ? strdup(past->from) : NULL;
+	s->to_text = past->to != NULL ? strdup(past->to) : NULL;
+	s->window.from_text = s->from_text;
+	s->window.to_text = s->to_text;
+	return 0;
+}
+
+static int
+open_first(struct stream *s, const struct ks_past *past)
+{
+	static const struct ks_machine none = { .host = "" };
+	size_t first;
+	int rc;
+
+	s->paths = strdup(past->paths);
+	s->host = past->host != NULL ? strdup(past->host) : NULL;
+	if (s->paths == NULL || (past->host != NULL && s->host == NULL))
+		return ks_fail(ENOMEM, "out of memory for a replay");
+	if (ks_files_list(&s->files, past->paths, &s->damages) != 0 ||
+	    ks_machine_choose(&s->files, past->host) != 0 || read_bounds(s, past, &first) != 0)
+		return -1;
+	rc = open_file(s, first, &s->window);
+	if (rc == 0)
+		return s->damages.len > 0 ? ks_fail(EBADMSG, "%s", s->damages.data) :
+		    ks_replay_fail_outside(past->paths, &s->window);
+	return rc < 0 ? -1 : ks_machine_look(&s->machine, s->reader, &none);
+}
+
+struct ks_source *
+ks_source_stream_open(const struct ks_past *past)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	int error;
+
+	if (s == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for a replay");
+	s->base.ops = &stream_ops;
+	if (open_first(s, past) == 0)
+		return &s->base;
+	error = errno;
+	stream_close(&s->base);
+	errno = error;
+	return NULL;
+}
