@@ -22,7 +22,6 @@ struct ks_preload {
 struct ks_options {
 	const char *program;        /* the name that messages begin with */
 	const char *installed;      /* the installed script whose name the program was called by, or NULL */
-	const char *capture;        /* the argument of -r, or NULL */
 	struct ks_preload *preload; /* owned; n of them */
 	int n;
 	bool chunks;      /* -e was given: the operands are its arguments, and none is a script */
@@ -31,6 +30,7 @@ struct ks_options {
 	bool help;        /* --help */
 	bool complete;    /* --complete: the operands are a command line that a shell completes */
 	bool warnings;    /* -W */
+	bool replays;     /* -r was given */
 	bool damaged;     /* set while the script runs, when a replay in its loop is damaged */
 	int operand;      /* index in argv of the first operand; argc if there is none */
 	int argc;

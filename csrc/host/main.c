@@ -37,10 +37,6 @@ run(lua_State *L, struct ks_options *o)
 	bool script = o->installed != NULL || (!o->chunks && o->operand < o->argc);
 	int status;
 
-	if (o->capture != NULL && setenv("KSTAT_SOURCE", o->capture, 1) != 0) {
-		fprintf(stderr, "%s: -r: %s\n", o->program, strerror(errno));
-		return KS_EXIT_SCRIPT;
-	}
 	ks_script_libraries(L);
 	ks_script_listen(L, o);
 	ks_script_arguments(L, o);

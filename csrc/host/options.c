@@ -17,7 +17,10 @@ static const char usage[] =
     "  -e chunk    run this Lua text, and the report that it returns; may be repeated\n"
     "  -l module   load a module into the global of its name first (-l name=module: another name)\n"
     "  -i          then read and run lines, with editing and history\n"
-    "  -r capture  read kstats from a capture (kstat -j, a recording) in place of the machine; -: stdin\n"
+    "  -r file     read kstats from a recording, a directory of them or a capture (kstat -j) in place of\n"
+    "              the machine; -: stdin; repeat it for more than one\n"
+    "  --from time, --to time, --at time, --host name\n"
+    "              of what was recorded: between two times, the interval that ends at one, of one machine\n"
     "  -W          turn Lua's warnings on\n"
     "  -v          print the version\n"
     "  --help      print this\n"
@@ -25,11 +28,19 @@ static const char usage[] =
     "\n"
     "In a script, `kstat` is the module and `arg` holds the arguments: see kstatlua(1).\n";
 
+/* Options that name the past: the first one's letter, and the variables that scripts and tools have them by. */
+#define KS_FROM 256
+static const char *const past_variables[] = { "KSTAT_FROM", "KSTAT_TO", "KSTAT_AT", "KSTAT_HOST" };
+
 static const struct option long_options[] = {
 	{ "complete", no_argument, NULL, 'c' }, /* for shells, see lua/kstat/complete; not in the usage */
 	{ "help", no_argument, NULL, 'h' },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "replay", required_argument, NULL, 'r' },
+	{ "from", required_argument, NULL, KS_FROM },
+	{ "to", required_argument, NULL, KS_FROM + 1 },
+	{ "at", required_argument, NULL, KS_FROM + 2 },
+	{ "host", required_argument, NULL, KS_FROM + 3 },
 	{ "version", no_argument, NULL, 'v' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -66,6 +77,23 @@ typed_option(char **argv, char *short_form)
 	return short_form;
 }
 
+/* Adds a file to those that are replayed: KSTAT_SOURCE has a path a line. */
+static int
+add_capture(struct ks_options *o, const char *path)
+{
+	const char *before = o->replays ? getenv("KSTAT_SOURCE") : NULL;
+	struct ks_buf paths = KS_BUF_INIT;
+	int rc;
+
+	if (before != NULL)
+		ks_buf_addf(&paths, "%s\n", before);
+	ks_buf_add(&paths, path, strlen(path) + 1);
+	rc = paths.failed ? -1 : setenv("KSTAT_SOURCE", paths.data, 1);
+	ks_buf_free(&paths);
+	o->replays = true;
+	return rc;
+}
+
 static int
 read_options(struct ks_options *o)
 {
@@ -92,7 +120,15 @@ read_options(struct ks_options *o)
 			o->interactive = true;
 			break;
 		case 'r':
-			o->capture = optarg;
+			if (add_capture(o, optarg) != 0)
+				return -1;
+			break;
+		case KS_FROM:
+		case KS_FROM + 1:
+		case KS_FROM + 2:
+		case KS_FROM + 3:
+			if (setenv(past_variables[letter - KS_FROM], optarg, 1) != 0)
+				return -1;
 			break;
 		case 'v':
 			o->version = true;
