@@ -57,7 +57,8 @@ local function follow(ks, o)
   if o.blocks or o.apart then
     o.short = lines.short(o, o.blocks and o.list.rows or {})
   end
-  return changes and not o.s and table.concat(changes, "\n") .. "\n" or nil, changes and ks:is_replay()
+  return changes and not o.s and table.concat(changes, "\n") .. "\n" or nil,
+    changes and ks:is_replay() and not ks:is_interval()
 end
 
 -- Computes the figures of a tick. Returns those of the system, and functions that give a row's error counts and its

@@ -11,7 +11,7 @@ local tool = require("kstat.tool")
 local chain = core.chain_methods
 
 local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))
-local SYNOPSIS = "[-Cdjlpqv] [--rate] [-a aggregation] [-T d|u] [-r capture] [-c class] "
+local SYNOPSIS = "[-Cdjlpqv] [--rate] [-a aggregation] [-T d|u] [-r file] [-c class] "
 local USAGE = ([==[
 usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
              [-s statistic] [interval [count]]
@@ -31,7 +31,10 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   --rate  counters as their change per second, since creation in the first report
   -a  reduce what matches: 'sum by (module)', 'top 5 by (name) of rate(nread)', 'quantize';
       repeat it for more than one
-  -r  read a capture (what -j printed, gzip or plain; -: standard input)
+  -r  read a recording, a directory of them or a capture (what -j printed, gzip or plain; -: standard input)
+  --from TIME, --to TIME   what was recorded between: 14:32, yesterday 3:12, -3h, 2026-11-21 14:05
+  --at TIME       the one interval that ends then
+  --host NAME     of recordings of several machines, those of this one
   -h, --help  this           --version  the version
   --gc  remove what killed processes published, and name it
 
@@ -54,9 +57,9 @@ local OPTIONS = reader.command({
   { "a", "a", long = false, arg = "", repeated = true }, { nil, "output", arg = "FILE" },
   { "m", "m", long = false, arg = "MODULE" }, { "i", "i", long = false, arg = "INSTANCE" },
   { "n", "n", long = false, arg = "NAME" }, { "s", "s", long = false, arg = "STATISTIC" },
-  { "c", "c", long = false, arg = "CLASS" }, { "r", "r", long = false, arg = "FILE" },
+  { "c", "c", long = false, arg = "CLASS" },
   { "o", "o", long = false, arg = "prometheus|openmetrics" }, operands = "selector",
-}, reader.whose, reader.letters("Cdjlpqv", ""))
+}, reader.past, reader.whose, reader.letters("Cdjlpqv", ""))
 
 local EXPOSITIONS = { prometheus = true, openmetrics = true }
 
@@ -274,7 +277,7 @@ local function check_names(ks, selectors, options, aggregations, matched)
   local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
   local told = (matched == 0 or selectors[2]) and not options.q and core.terminal(2) ~= nil
   if told then
-    tool.warn_later(tool.unmatched(ks, selectors, { replay = options.r }))
+    tool.warn_later(tool.unmatched(ks, selectors, options))
   end
   for _, selector in ipairs(matched == 0 and not told and selectors or {}) do
     local switch = unknown.switch(selector:fields())
@@ -311,22 +314,26 @@ local function main()
     args = tool.args(options, selectors)
   end
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
-  local ks, message, errname = core.open(tool.whose(options, { capture = options.r, args = args,
-    everybody = says_whose(options, aggregations), only = not options.v and selectors or nil }))
+  options.interval, options.count = interval, count
+  local ks, message, errname = core.open(tool.past(options, tool.whose(options, { args = args,
+    everybody = says_whose(options, aggregations), only = not options.v and selectors or nil })))
   if not ks then
-    tool.stop(options.trust and errname == "EINVAL" and 2 or 3, message)
+    tool.stop(tool.not_opened(options, errname), message)
   end
 
   if options.o == "openmetrics" and interval and not options.output then
     options.series = require("kstat.output.series").new()
   end
-  local matched = 0
+  local matched, ticks = 0, 0
   local status = tick.run(ks, interval, count, function(now, prev)
-    if prev and not options.output and not options.series then
+    ticks = ticks + 1
+    if options.rate and not prev and ticks > 1 then
+      return -- behind a cut of the past there is no interval yet
+    elseif ticks > 1 and not options.output and not options.series then
       tool.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
-    if not prev then
+    if ticks == 1 then
       check_names(ks, selectors, options, aggregations, matched)
     end
     if options.v then

@@ -31,9 +31,9 @@ local function check_ports(list)
   tool.missing(lines, asked)
 end
 
-local function rows(d, _, prev)
+local function rows(d, _, _, options)
   local list, rest = d:select(owners), {}
-  if not prev then
+  if options.first then
     check_ports(list)
   end
   for _, k in ipairs(list) do

@@ -281,10 +281,10 @@ local function check_names(options, names, pids, ncpus)
   tool.missing(lines, asked)
 end
 
-local function rows(d, _, prev, options)
+local function rows(d, _, _, options)
   local misc = d:lookup("unix", 0, "system_misc")
   misc = misc and misc:now()
-  local seen = not prev and { names = {}, pids = {} } or nil
+  local seen = options.first and { names = {}, pids = {} } or nil
   local further = further_kinds(d, options)
   local list, lwps = collect(d, options, further, misc and misc:get("ncpus") or 1, seen)
   local n, sums = #list, nil

@@ -129,7 +129,7 @@ end
 
 local patterns -- of the operands, compiled once
 
-local function rows(d, _, prev, options)
+local function rows(d, _, _, options)
   local kind, list, names = kind_of(options), {}, {}
   for k in d:each() do
     if k.publisher or not MACHINE[k.class] then
@@ -139,7 +139,7 @@ local function rows(d, _, prev, options)
       end
     end
   end
-  if not prev then
+  if options.first then
     tool.missing(unknown.patterns("there is no publisher", options.operands, patterns, names), #patterns)
   end
   if #list == 0 and #patterns == 0 then

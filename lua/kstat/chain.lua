@@ -9,7 +9,8 @@ require("kstat.kstat")
 
 local chain = {}
 
-local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text", from = "time", to = "time",
+local SOURCE_FIELDS = { capture = "text", proc = "text", sys = "text",
+  from = "time", to = "time", at = "time", interval = "number", host = "text",
   only = "selectors", published = "boolean", everybody = "boolean", machine = "boolean", trust = "users",
   args = "boolean",
   processes = "processes", threads = "processes" }
@@ -88,15 +89,20 @@ local function check_source(source)
       if not is_of_users(value) then
         error(("source field '%s': a user's name, a number or an array of them expected"):format(key), 3)
       end
+    elseif kind == "number" then
+      if type(value) ~= "number" or not (value > 0 and value <= 2147483647) then
+        error(("source field '%s': seconds above 0 expected, got %s"):format(key, tostring(value)), 3)
+      end
     elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
       error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
     end
   end
-  if (source.from or source.to) and not source.capture then
-    error("a time bounds a capture only", 3)
+  local past = source.capture or source.from or source.to or source.at or source.host
+  if source.at and (source.from or source.to) then
+    error("a source is the interval that ends at a time, or bounded by times, not both", 3)
   end
-  if source.capture and (source.proc or source.sys) then
-    error("a source is a capture or directories, not both", 3)
+  if past and (source.proc or source.sys) then
+    error("a source is the past or directories, not both", 3)
   end
   if source.machine and (source.published or source.trust ~= nil) then
     error("machine: nobody else is heard, so that 'published' and 'trust' do not go with it", 3)
@@ -157,7 +163,8 @@ function chain.open(source, asked)
   if also == false then
     return nil, message, errname
   end
-  return core.open({ capture = source.capture, from = source.from, to = source.to, proc = source.proc,
+  return core.open({ capture = source.capture, from = source.from, to = source.to, at = source.at,
+    interval = source.interval, host = source.host, proc = source.proc,
     sys = source.sys, published = source.published, everybody = source.everybody, machine = source.machine,
     args = source.args, trust = users_of(source.trust), only = only, also = also })
 end

@@ -4,11 +4,12 @@ local chain = require("kstat.chain")
 local core = require("kstat.core")
 local intervals = require("kstat.options.interval")
 local stdout = require("kstat.stdout")
+local sample = require("kstat.sample")
 local selector = require("kstat.selector")
 
 local every = {}
 
-local known = { source = true, chain = true, select = true, wait = true, clock = true }
+local known = { source = true, chain = true, select = true, wait = true, clock = true, begin = true }
 
 -- nil, or what is wrong.
 local function check_options(options)
@@ -61,12 +62,12 @@ local function tell_warnings(ks)
 end
 
 -- Prints a line for each selector that selects nothing.
-local function tell_missing(ks, sample, list)
+local function tell_missing(ks, now, list)
   local function everything()
     return core.select(ks)
   end
   for _, sel in ipairs(list or {}) do
-    local line = require("kstat.unknown").selector(sel, core.select(sample, { sel }), everything)
+    local line = require("kstat.unknown").selector(sel, core.select(now, { sel }), everything)
     if line then
       core.tell(line, false)
     end
@@ -80,8 +81,9 @@ end
 -- process was stopped, the machine slept, the loop's body took long) starts a new cadence; ticks
 -- are never made up for. After each tick's body standard output is flushed.
 -- In a replay nothing waits: each tick is the next sample, and the loop ends after the last one, whatever the
--- count is. The host ends the loop at SIGINT, after the current tick; a closed pipe at standard
--- output ends it too.
+-- count is. `prev` is nil there, too, where the machine was started again or nothing was recorded for long: what was
+-- counted before and behind makes no difference. A replay that is one interval (`at`) has one tick, with its `prev`.
+-- The host ends the loop at SIGINT, after the current tick; a closed pipe at standard output ends it too.
 --
 -- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), a text
 -- such as "500ms" or "1m" (ms, s, m, h, d), or a script's `arg`: the last one or two elements are interval and count,
@@ -96,6 +98,7 @@ end
 --   * `select` (spec|{spec,...}): a selector or an array of them: read at each tick, whether asked for or not. A sample
 --     has nothing else but what the loop's body asked it, or an earlier one, for (see kstat.sample). After the first
 --     tick a line on standard error names those that select nothing, unless the script opened the chain
+--   * `begin` (fun(now:sample)): is called with the first sample of a replay that is one interval, which is no tick
 --   * `wait` (fun(deadline_ns:number):string) and `clock` (fun():number, in ns): another time, for tests
 --
 -- @treturn fun():?sample,?sample an iterator that yields now, prev (see kstat.sample)
@@ -154,10 +157,10 @@ function every.every(interval, count, options)
 
   local replay = ks:is_replay()
   local ticks, deadline = 0, nil
-  local now, prev
+  local now
 
   -- Ends the loop; with a message, by an error at the loop's line.
-  local function stop(failure)
+  local function stop(failure, status)
     if now then
       core.sample_freeze(now)
     end
@@ -167,7 +170,7 @@ function every.every(interval, count, options)
       tell_warnings(ks)
     end
     if failure then
-      core.fail(failure)
+      core.fail(failure, status)
     end
     return nil
   end
@@ -230,13 +233,19 @@ function every.every(interval, count, options)
       end
     end
     ticks = ticks + 1
-    local fresh
-    fresh, failure = core.sample(ks, now, list)
-    if not fresh then
-      stop(failure)
+    local fresh, before, errname
+    if now then
+      fresh, failure = core.sample(ks, now, list)
+      before = not ks:is_cut() and now or nil
+    else
+      fresh, before, errname = sample.begin(ks, list, options.begin)
+      failure = not fresh and before
     end
-    now, prev = fresh, now
-    return now, prev
+    if not fresh then
+      stop(failure, errname == "ENODATA" and 1 or nil)
+    end
+    now = fresh
+    return now, before
   end
   return step, nil, nil, guard
 end

@@ -29,12 +29,14 @@ end
 -- @tparam int|nil count how many ticks; nil: until the source ends or a signal comes
 -- @func show function(now, prev), called at each tick with its sample and the one before (nil at the first tick)
 -- @tparam[opt] {selector,...} select what every sample reads, whether it is asked for or not
+-- @func[opt] begin see kstat.every
 -- @treturn int the exit status: 0, or 3 if the source is damaged
 -- @raise what core.fail raises, if the source cannot be read; tool.stop's if standard output cannot be written
-function tick.run(ks, interval, count, show, select)
+function tick.run(ks, interval, count, show, select, begin)
   local step, guard, _
-  if interval then
-    step, _, _, guard = require("kstat.every").every(interval, count, { chain = ks, select = select })
+  if interval or core.chain_methods.is_interval(ks) then
+    local options = { chain = ks, select = select, begin = begin }
+    step, _, _, guard = require("kstat.every").every(interval or 1, count, options)
   else
     step = once(ks, select)
   end

@@ -81,7 +81,8 @@ end
 -- Returns the message and the status of an error that is a mistake in the command.
 local function with_traceback(problem)
   if type(problem) == "string" then
-    return core.failed(problem) and problem or debug.traceback(problem, 3), 3
+    local failed, status = core.failed(problem)
+    return failed and problem or debug.traceback(problem, 3), failed and status or 3
   end
 end
 
@@ -214,8 +215,8 @@ function tool.unmatched(x, selectors, given)
   local all
   local lines = {}
   local function everything()
-    if all == nil and given.replay ~= "-" then
-      local ks = tool.open({ replay = given.replay, from = given.from, to = given.to })
+    if all == nil and not (given.replay and given.replay[1] == "-") then
+      local ks = tool.open(given)
       all = ks and core.select(ks)
     end
     return all
@@ -309,30 +310,54 @@ function tool.args(given, selectors)
   return given.args or false
 end
 
---- Opens what a command line names: the machine, or with -r, or --from and --to, a capture or a recording.
--- @tparam table given its options: `replay`, `from`, `to`, and `machine` and `trust`, see whose()
+--- The fields of kstat.open for the options that say which part of the past a command shows, kstat.options.past; ends
+-- the command with status 2 if they do not go together.
+-- @tparam table given the options of the command line, with `interval` and `count`
+-- @tparam[opt] table source fields to add them to
+-- @treturn table source; without any it is the machine, or what the environment names
+function tool.past(given, source)
+  source = source or {}
+  if given.at and (given.from or given.to) then
+    tool.stop(2, "--at is the end of one interval, and --from and --to bound many: they cannot be used together")
+  elseif given.at and given.interval and given.count and given.count > 1 then
+    tool.stop(2, "--at is the end of one interval, which has no count; --from and --to bound many")
+  elseif given.replay then
+    source.capture = type(given.replay) == "table" and table.concat(given.replay, "\n") or given.replay
+  end
+  source.from, source.to, source.at, source.host = given.from, given.to, given.at, given.host
+  source.interval = given.at and given.interval or nil
+  return source
+end
+
+--- The exit status for a chain that could not be opened: 2 the command line, 1 there is no interval that ends then,
+-- 3 the source.
+-- @tparam table given the options of the command line
+-- @string errname
+-- @treturn int
+function tool.not_opened(given, errname)
+  local asks = given.from or given.to or given.at or given.host
+  if errname == "EINVAL" and (asks or given.trust) or errname == "ENOENT" and asks and not given.replay then
+    return 2
+  end
+  return errname == "ENODATA" and (given.at or os.getenv("KSTAT_AT")) and 1 or 3
+end
+
+--- Opens what a command line names: the machine, or the past, see kstat.options.past.
+-- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`
 -- @tparam[opt] {selector,...} only see kstat.open
--- @tparam[opt] boolean published see kstat.open
+-- @tparam[opt] boolean published see kstat.open; of the past everything
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
--- @treturn[2] int the exit status: 2 the command line, 3 the source
+-- @treturn[2] int the exit status, see tool.not_opened
 function tool.open(given, only, published)
-  local chain = require("kstat.chain") -- commands that open their chain themselves do without
-  local bounded = given.from or given.to
-  local capture = given.replay or bounded and os.getenv("KSTAT_SOURCE") or nil
-  if bounded and not capture then
-    return nil, "--from and --to need a capture or a recording (-r)", 2
+  local source = tool.past(given, tool.whose(given, { only = only }))
+  local past = source.capture or source.from or source.to or source.at or source.host
+  if not past and not (given.machine and published) then
+    source.published = published
   end
-  local ks, message, errname
-  if capture then
-    ks, message, errname = chain.open(tool.whose(given, { capture = capture, from = given.from, to = given.to,
-      only = only }))
-  else
-    published = not (given.machine and published) and published or nil
-    ks, message, errname = chain.open(tool.whose(given, { only = only, published = published }))
-  end
-  return ks, message, not ks and ((bounded or given.trust) and errname == "EINVAL" and 2 or 3) or nil
+  local ks, message, errname = require("kstat.chain").open(source)
+  return ks, message, not ks and tool.not_opened(given, errname) or nil
 end
 
 return tool

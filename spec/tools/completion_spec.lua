@@ -98,7 +98,7 @@ describe("kstatlua --complete", function()
   end)
 
   it("gives the host's options, the scripts, and files", function()
-    assert.equal("read kstats from a capture (kstat -j, a recording) in place of the machine; -: stdin",
+    assert.equal("read kstats from a recording, a directory of them or a capture (kstat -j) in place of",
       complete("kstatlua", "-")["-r"])
     assert.equal("vmstat", texts("kstatlua", "-W", "vm"))
     assert.equal("app: apple:", texts("kstatlua", "-e", "x = 1", "kstat", "app"), "a script's words")

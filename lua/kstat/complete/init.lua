@@ -62,7 +62,7 @@ end
 local function host_options(usage)
   local list = {}
   for letter, argument in usage:gmatch("\n  %-(%a) ?(%S*)  ") do
-    local kind = argument == "capture" and "FILE" or argument ~= "" and "TEXT" or nil
+    local kind = argument == "file" and "FILE" or argument ~= "" and "TEXT" or nil
     list[#list + 1] = { letter, letter, long = false, arg = kind, repeated = true }
   end
   list[#list + 1] = { nil, "help" }
@@ -93,9 +93,9 @@ local function awaiting(declared, given)
   end
 end
 
--- The capture that an option names: kstat calls it -r, reports --replay.
+-- The files that options name.
 local function capture_of(given)
-  return given.replay or given.r
+  return given.replay and table.concat(given.replay, "\n")
 end
 
 -- A field of a report that may be a function of the options instead; nil if it cannot be had.

@@ -45,7 +45,7 @@ end
 local OPTIONS = options.command({
   { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
   { "j", "json" }, { nil, "csv" }, operands = { { class = "disk" } },
-}, options.letters("CdhIKoTxz", "cMnNw"))
+}, options.letters("CdhIKoTxz", "cMnNw"), options.past)
 
 -- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.
 local function integer(s, what)

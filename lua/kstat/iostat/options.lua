@@ -43,7 +43,7 @@ local OPTIONS = options.command({
   { "l", "limit", long = false, arg = "" }, { "T", "timestamp", long = false, arg = "d|u", type = "timestamp" },
   { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" },
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
-}, options.letters("CcDdEeIiMmnPprstXxYz", ""))
+}, options.letters("CcDdEeIiMmnPprstXxYz", ""), options.past)
 
 local function usage(line)
   tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)

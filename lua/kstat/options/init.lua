@@ -18,17 +18,23 @@ local options = {}
 -- @table options.whose
 options.whose = { { nil, "machine" }, { nil, "trust", arg = "USER,..." } }
 
+--- Which part of the past is shown in place of now: the same for all commands; kstat.tool.past reads it.
+-- @table options.past
+options.past = {
+  { "r", "replay", arg = "FILE", repeated = true }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
+  { nil, "at", arg = "TIME" }, { nil, "host", arg = "NAME" },
+}
+
 -- What every report understands; a report's own letter takes precedence. kstat.options.help explains them.
 local STANDARD = {
   { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
   { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
-  { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { "r", "replay", arg = "FILE" },
-  { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
+  { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" },
   { nil, "color", arg = "always|never|auto", type = "word", default = "auto" },
 }
 local HELP = { { "h", "help", final = true } } -- the last one of the list that it prints
 -- What else is in the table of options.
-local TAKEN = { interval = true, count = true, operands = true }
+local TAKEN = { first = true, interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
 
 local function check_own(own)
@@ -107,7 +113,7 @@ end
 -- @treturn table for `read`
 function options.declare(own)
   check_own(own)
-  local declared = options.command(own or {}, STANDARD, options.whose, HELP)
+  local declared = options.command(own or {}, STANDARD, options.past, options.whose, HELP)
   declared.report = true
   return declared
 end

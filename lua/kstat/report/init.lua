@@ -117,6 +117,7 @@ end
 --   * `skip_idle` (boolean): -z from the start; `skip_first` (boolean): a report has to wait for its first interval
 --   * `check` (fun(options:table):?string): what is wrong with them, or nil
 --
+-- In the options `first` is true at the first tick; `interval`, `count` and `operands` are those of the command line.
 -- In a row that has a kstat every name is a figure, as in expressions: `row.asvc_t`; and `row["rate(reads)"]`.
 -- What a report for people looks like:
 --
@@ -173,7 +174,7 @@ local function explain(problem)
   local column = evaluated or output.current()
   evaluated = nil
   if not column and core.failed(problem) then
-    return problem, 3
+    return problem, select(2, core.failed(problem))
   elseif type(problem) ~= "userdata" then
     return (column and ("column '%s': "):format(column.title) or "") ..
       (mistake.message(problem) or tostring(problem)):gsub("%s*\n%s*", " "), 1
@@ -454,11 +455,12 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local form, state = form_of(given), self.state
   local dated = form ~= "table"
   local sink, evaluate = self:open_sink(form, given, ks, write)
-  local matched = 0
+  local matched, first = 0, true
   state.seen = {}
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
-    local wanted, lines, anew = prev or not skip
+    local wanted, lines, anew = prev or first and not skip
+    given.first, first = first, false
     if self.follow then
       lines, anew = self.follow(ks, given)
     end
@@ -484,7 +486,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
       end
       sink.show(rows, moment)
     end
-  end)
+  end, nil, function() return self.follow and self.follow(ks, given) end)
   if not ok then
     if sink.broken and core.failed(status) then
       sink.broken() -- what could be read is shown all the same
