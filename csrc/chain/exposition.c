@@ -294,7 +294,7 @@ add_kstat(struct ks_exposition *x, const kstat_t *ksp)
 	struct ks_values *v = &x->values;
 	size_t n = 0;
 
-	if (ks_values_collect(v, ksp, false) != 0)
+	if (ks_values_collect_stored(v, ksp) != 0)
 		return -1;
 	if (x->groups != NULL)
 		return add_named(x, ksp);

@@ -56,8 +56,8 @@ add_header(struct ks_values *v, const kstat_t *ksp, bool with_class)
 	return ksp->ks_data != NULL ? add_time(v, "snaptime", ksp->ks_snaptime) : 0;
 }
 
-int
-ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class)
+static int
+collect(struct ks_values *v, const kstat_t *ksp, bool with_class, bool with_computed)
 {
 	struct ks_cursor c;
 	struct ks_pair *p;
@@ -67,9 +67,22 @@ ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class)
 	if (ksp->ks_data == NULL)
 		return 0;
 	ks_cursor_open(&c, ksp);
+	c.is_histogram = c.is_histogram && with_computed;
 	while ((p = next_pair(v)) != NULL && ks_cursor_next(&c, &p->name, &p->value))
 		v->n++;
 	return p == NULL ? -1 : 0;
+}
+
+int
+ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class)
+{
+	return collect(v, ksp, with_class, true);
+}
+
+int
+ks_values_collect_stored(struct ks_values *v, const kstat_t *ksp)
+{
+	return collect(v, ksp, false, false);
 }
 
 int

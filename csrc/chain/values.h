@@ -32,6 +32,9 @@ void ks_values_free(struct ks_values *v);
  */
 int ks_values_collect(struct ks_values *v, const kstat_t *ksp, bool with_class);
 
+/* The same without its class, and without what is computed for a histogram, which takes time. */
+int ks_values_collect_stored(struct ks_values *v, const kstat_t *ksp);
+
 /*
  * The same of what happened between two samples: counters as their change per second, everything else
  * as it is in the later one, see ks_delta_cursor_next_rate(). kc: where metadata is asked for.
