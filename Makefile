@@ -422,8 +422,14 @@ install-files:
 	# Last, after the Lua files: the host uses the modules compiled into it unless a file is newer.
 	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
 	ln -sf kstatlua $(D)/bin/kstat
-	$(if $(HTTP_LIBS),$(INSTALL) -d $(D)/lib/systemd/system && sed 's|@PREFIX@|$(PREFIX)|' \
-	    examples/prometheus/kstat-exporter.service > $(D)/lib/systemd/system/kstat-exporter.service)
+	$(INSTALL) -d $(D)/lib/systemd/system
+	for f in $(if $(HTTP_LIBS),examples/prometheus/kstat-exporter) packaging/kstat-record; do \
+	    $(FILL_IN) $$f.service > $(D)/lib/systemd/system/$$(basename $$f).service || exit; done
+	# The same without capabilities.
+	$(FILL_IN) -e 's|^\(Description=.*\)|\1 without capabilities|' -e 's|^\(Conflicts=.*\)-unprivileged|\1|' \
+	    -e 's|^\(CapabilityBoundingSet=\).*|\1|' -e 's|^\(AmbientCapabilities=\).*|\1|' \
+	    packaging/kstat-record.service > $(D)/lib/systemd/system/kstat-record-unprivileged.service
+	$(INSTALL) -D -m 644 packaging/kstat-record.conf $(D)/lib/sysusers.d/kstat-record.conf
 	for f in doc/man/*.[1-9]*; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
 	$(if $(wildcard $(LUA_DOC)/index.html),cd $(LUA_DOC) && find . -type f | while read -r f; do \

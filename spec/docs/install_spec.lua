@@ -110,6 +110,24 @@ describe("make install", function()
     end
   end)
 
+  it("gives two units of the recorder, of which one has no capabilities", function()
+    local unit = require("support.unit")
+    assert.matches("\nu kstat%-record %-", run.read_file(prefix .. "/lib/sysusers.d/kstat-record.conf"))
+    for name, capabilities in pairs({ ["kstat-record"] = "CAP_DAC_READ_SEARCH CAP_SYS_PTRACE",
+      ["kstat-record-unprivileged"] = "" }) do
+      local file = ("%s/lib/systemd/system/%s.service"):format(prefix, name)
+      local text = run.read_file(file)
+      assert.truthy(text:find("\nExecStart=/usr/local/bin/kstatlua record --directory ", 1, true))
+      assert.truthy(text:find(("\nAmbientCapabilities=%s\n"):format(capabilities), 1, true))
+      assert.truthy(text:find(("\nCapabilityBoundingSet=%s\n"):format(capabilities), 1, true))
+      if run.shell("command -v systemd-analyze").status == 0 then
+        local trouble, exposure = unit.verify(file)
+        assert.equal("", trouble)
+        assert.is_true(exposure <= (capabilities == "" and 2.1 or 2.6), exposure)
+      end
+    end
+  end)
+
   it("gives a kstat that works", function()
     local r = installed({ prefix .. "/bin/kstat", "-p", "unix:0:system_misc:ncpus" })
     assert.equal("", r.err)

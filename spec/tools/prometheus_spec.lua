@@ -2,6 +2,7 @@
 local cjson = require("cjson")
 local exporter = require("support.exporter")
 local run = require("support.run")
+local unit = require("support.unit")
 
 local EXAMPLES = "examples/prometheus/"
 
@@ -152,40 +153,12 @@ describe("examples/prometheus", function()
     assert.truthy(seen > 3)
   end)
 
-  -- The names of system calls that systemd knows by a name, which may be that of a set, with those of its sets.
-  local function calls_of(sets, name, into)
-    if name:sub(1, 1) ~= "@" then
-      into[name] = true
-    end
-    for _, one in ipairs(sets[name] or {}) do
-      calls_of(sets, one, into)
-    end
-    return into
-  end
-
-  local function read_sets()
-    local sets, current = {}, nil
-    for line in run.shell("systemd-analyze syscall-filter").out:gmatch("[^\n]+") do
-      current = line:match("^@%S+") or current
-      sets[current or ""] = sets[current or ""] or {}
-      table.insert(sets[current or ""], line:match("^ +([@%w_-]+)$"))
-    end
-    return sets
-  end
-
   it("has a unit of systemd that allows each system call of the exporter", function()
     if not has("systemd-analyze") or not has("strace") or os.getenv("ASAN_OPTIONS") then
       pending("systemd-analyze or strace is not installed, or a sanitizer makes calls of its own")
       return
     end
-    local sets, allowed = read_sets(), {}
-    for line in run.read_file(EXAMPLES .. "kstat-exporter.service"):gmatch("\nSystemCallFilter=([^\n]+)") do
-      for name in line:gmatch("[^%s~]+") do
-        for call in pairs(calls_of(sets, name, {})) do
-          allowed[call] = line:sub(1, 1) ~= "~" or nil
-        end
-      end
-    end
+    local allowed = unit.allowed_calls(EXAMPLES .. "kstat-exporter.service")
     local dir = run.directory()
     local server = exporter.start(dir, "", ("strace -f -o %s/calls"):format(dir))
     local function stop()
@@ -199,13 +172,12 @@ describe("examples/prometheus", function()
     end
     stop()
     run.await("the exporter's end", function() return not run.alive(server.pid) end)
-    local seen = 0
-    for call in run.read_file(dir .. "/calls"):gmatch("%f[^\n%z]%d+ +([%w_]+)%(") do
-      seen = seen + 1
+    local calls = unit.calls(dir .. "/calls")
+    run.remove_directory(dir)
+    for _, call in ipairs(calls) do
       assert.truthy(allowed[call], call)
     end
-    run.remove_directory(dir)
-    assert.truthy(seen > 500, seen)
+    assert.truthy(#calls > 500, #calls)
   end)
 
   it("serves everything to a user who may nothing", function()
@@ -232,15 +204,8 @@ describe("examples/prometheus", function()
       pending("systemd-analyze is not installed")
       return
     end
-    local dir = run.directory()
-    run.shell(("sed 's|@PREFIX@/bin|%s|' %skstat-exporter.service > %s/kstat-exporter.service"):format(
-      run.shell("realpath " .. run.bin).out:match("[^\n]+"), EXAMPLES, dir))
-    -- It also looks for the page of the manual, which is not installed here.
-    local r = run.shell(("systemd-analyze verify %s/kstat-exporter.service 2>&1 | grep kstat-exporter | grep -v man")
-      :format(dir))
-    local exposure = run.shell(("systemd-analyze security --offline=yes %s/kstat-exporter.service"):format(dir)).out
-    run.remove_directory(dir)
-    assert.equal("", r.out)
-    assert.truthy(tonumber(exposure:match("Overall exposure level for [^:]*: ([%d.]+)")) < 2.5, exposure)
+    local trouble, exposure = unit.verify(EXAMPLES .. "kstat-exporter.service")
+    assert.equal("", trouble)
+    assert.truthy(exposure < 2.5, exposure)
   end)
 end)
