@@ -209,13 +209,13 @@ read_from(struct ks_chain *chain, const struct ks_node *node, struct ks_record *
 	return rc;
 }
 
-/* Warns of a kstat that is there and could not be read, for want of memory or descriptors; errno stays. */
+/* Warns of a kstat that is there and could not be read, for want of memory or because it is damaged; errno stays. */
 static void
 warn_of_lack(struct ks_chain *chain)
 {
 	int error = errno;
 
-	if (ks_is_lack(error)) {
+	if (ks_is_lack(error) || error == EBADMSG) {
 		ks_warnings_add(&chain->warnings, kstat_errmsg());
 		chain->damaged = true;
 	}

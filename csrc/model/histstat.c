@@ -2,6 +2,7 @@
 #include "model/histstat.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -103,6 +104,58 @@ ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp)
 	    get_number(ksp, "max", &h->max);
 	(void)get_number(ksp, "out_of_range", &h->out_of_range);
 	return true;
+}
+
+/* Returns whether counts and sums can be of the same values. */
+static bool
+sums_fit(const struct ks_histstat *h)
+{
+	const uint64_t *buckets = (const uint64_t *)(const void *)h->buckets;
+	struct ks_hist_sums sums = { h->sum, h->min, h->max, h->out_of_range }, none = { .min = UINT64_MAX };
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (__builtin_add_overflow(count, buckets[i], &count))
+			return false;
+	}
+	if (!h->has_sum)
+		return true;
+	/* Without values least and greatest are stored as 0. */
+	return ks_hist_sums_fit(&h->layout, buckets, h->n, count == 0 && h->max == 0 && h->sum == 0 ? &none : &sums);
+}
+
+/* The same of a finished record. */
+static int
+check_finished(const kstat_t *k)
+{
+	struct ks_histstat h;
+	const char *type;
+	size_t n;
+
+	if (!ks_histstat_is(k) || !get_text(k, "type", &type, &n) || ks_hist_type_parse(type, n) < 0)
+		return 0;
+	if (!ks_histstat_open(&h, k)) {
+		errno = EBADMSG;
+		return -1;
+	}
+	return sums_fit(&h) ? 0 : ks_fail(EBADMSG, "the counts and sums of a histogram do not fit");
+}
+
+int
+ks_histstat_check(const struct ks_record *r)
+{
+	kstat_t k = { .ks_type = KSTAT_TYPE_NAMED, .ks_data = r->fixed.data, .ks_ndata = r->ndata };
+	int rc;
+
+	if (!ks_histstat_is(&k))
+		return 0;
+	k.ks_data = malloc(ks_record_size(r));
+	if (k.ks_data == NULL)
+		return ks_fail(ENOMEM, "out of memory for a histogram");
+	ks_record_finish(r, KSTAT_TYPE_NAMED, k.ks_data);
+	rc = check_finished(&k);
+	free(k.ks_data);
+	return rc;
 }
 
 void

@@ -33,4 +33,10 @@ void ks_histstat_add(struct ks_record *r, const struct ks_hist_layout *l, const 
 /* Fills *h. False with errno EINVAL if the kstat was not read or lacks the five values of a valid histogram. */
 bool ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp);
 
+/*
+ * Checks a record from outside that is not finished yet: if it is a histogram of a known type, its range, buckets and sums must fit.
+ * 0, or -1 with errno EBADMSG, ENOMEM.
+ */
+int ks_histstat_check(const struct ks_record *r);
+
 #endif

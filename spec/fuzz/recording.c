@@ -3,6 +3,7 @@
  * each, decoded one after the other into one state, and what they define is built.
  * SPDX-License-Identifier: MIT
  */
+#include "model/histstat.h"
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
 
@@ -22,7 +23,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		for (size_t i = 0; i < sample.nkstats; i++) {
 			ks_record_reset(&r);
-			(void)ks_store_read(&sample, &sample.kstat[i], &r);
+			if (ks_store_read(&sample, &sample.kstat[i], &r) == 0 && sample.kstat[i].type == KSTAT_TYPE_NAMED)
+				(void)ks_histstat_check(&r);
 		}
 		data += 1 + n;
 		size -= 1 + n;

@@ -169,6 +169,20 @@ append(void *buf, const char *p, size_t n)
 	return 0;
 }
 
+/* Whatever a histogram holds, it merges with itself. */
+static void
+merge(kstat_ctl_t *kc, const kstat_t *k)
+{
+	kstat_hist_t *all = kstat_hist_read(kc, k, NULL), *again = kstat_hist_read(kc, k, NULL);
+
+	if (all != NULL && again != NULL &&
+	    (kstat_hist_merge(all, again) != 0 || kstat_hist_count(all) != 2 * kstat_hist_count(again)))
+		abort();
+	(void)kstat_hist_quantile(all, 0.99);
+	kstat_hist_free(all);
+	kstat_hist_free(again);
+}
+
 static void
 look(kstat_ctl_t *kc, size_t cut)
 {
@@ -186,6 +200,7 @@ look(kstat_ctl_t *kc, size_t cut)
 	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
 		if (kstat_read(kc, k, NULL) > 0 && (k->ks_flags & KSTAT_FLAG_WRITABLE))
 			(void)kstat_write(kc, k, NULL);
+		merge(kc, k);
 	}
 }
 

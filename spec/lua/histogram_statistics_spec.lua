@@ -127,6 +127,25 @@ describe("a histogram kstat", function()
     chain:close()
   end)
 
+  it("whose buckets, range or sums do not fit is a line, and left out", function()
+    for data, what in pairs({
+      ['"buckets":[1,2,3,4],"type":"linear","range_min":0,"range_max":10,"stepping":10'] = "has 4 buckets",
+      ['"buckets":[1,2],"type":"linear","range_min":0,"range_max":10,"stepping":3'] = "do not divide",
+      ['"buckets":[1,2],"type":"exponential","range_min":1,"range_max":10,"stepping":9'] = "scale is 0 to 8",
+      ['"buckets":[1,2],"max":9,"min":0,"sum":5,"type":"log2","range_min":0,"range_max":0,"stepping":0'] = "do not fit",
+      ['"buckets":[1,2],"max":1,"min":0,"sum":7,"type":"log2","range_min":0,"range_max":0,"stepping":0'] = "do not fit",
+      ['"buckets":[18446744073709551615,2],"type":"log2","range_min":0,"range_max":0,"stepping":0'] = "do not fit",
+    }) do
+      local r = run.run({ "kstat", "-r", capture.file({ { capture.named("a", 1, 2, data), capture.named("b", 1, 2,
+        '"buckets":[1,2],"max":1,"min":0,"sum":2,"type":"log2","range_min":0,"range_max":0,"stepping":0') } }),
+        "-p", "app:::p50" })
+      assert.equal(3, r.status)
+      assert.equal("app:0:b:p50\t1\n", r.out)
+      assert.matches("app:0:a is left out: ", r.err, 1, true)
+      assert.matches(what, r.err, 1, true)
+    end
+  end)
+
   it("is no other kstat that has an array named buckets", function()
     local chain = assert(kstat.open(capture.file({ { capture.named("a", 1, 2,
       '"buckets":[1,2],"count":77,"type":"other","range_min":1,"range_max":2,"stepping":3') } })))

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/histstat.h"
 #include "source/replay/program.h"
 #include "source/replay/recording/frame_file.h"
 
@@ -92,6 +93,7 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 {
 	const struct ks_replay *r = replay_of(src);
 	const struct ks_store_kstat *k = find_kstat(&r->sample, ksp, cookie);
+	char why[160];
 
 	if (ks_program_has(cookie))
 		return ks_program_read(r, cookie, record);
@@ -105,6 +107,11 @@ replay_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct k
 		return ks_fail(errno, "%s: %s:%d:%s: %s", r->path, ksp->ks_module, ksp->ks_instance,
 		    ksp->ks_name, errno == ENOMEM ? "out of memory" :
 		    errno == EOPNOTSUPP ? "a statsblob of another byte order or version" : "a damaged statsblob");
+	if (ksp->ks_type == KSTAT_TYPE_NAMED && ks_histstat_check(record) != 0) {
+		(void)snprintf(why, sizeof(why), "%s", kstat_errmsg());
+		return ks_fail(errno, "%s: %s:%d:%s is left out: %s", r->path, ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name, why);
+	}
 	return r->for_program ? ks_program_complete(r, k, record) : 0;
 }
 

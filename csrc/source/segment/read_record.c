@@ -334,7 +334,7 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_reco
 	    !roll_back(f, k, log, bucket, KS_WORD_SEQ(after)))
 		return 0;
 	if (!ks_hist_sums_fit(&k->hist, bucket, k->hist.n, &sums))
-		return ks_fail(EIO, "%s:%d:%s: its counts and sums in %s do not fit", k->e.module, k->e.instance,
+		return ks_fail(EBADMSG, "%s:%d:%s: its counts and sums in %s do not fit", k->e.module, k->e.instance,
 		    k->e.name, f->path);
 	ks_histstat_add(r, &k->hist, bucket, &sums);
 	return 1;
