@@ -148,7 +148,7 @@ local FORMS = {
     { "wPk/s", "wpk", 7 }, { "rAvs", "rAvs", 7 }, { "wAvs", "wAvs", 7 }, { "%Util", "util", 5 },
     { "Sat", "sat", 6 },
   },
-  summary = {
+  brief = {
     { "Time", "Time", 8 }, { "Int", "Int", 8 }, { "rKB/s", "r", 14 }, { "wKB/s", "w", 14 },
   },
   extended = {
@@ -182,7 +182,7 @@ local MEGABITS = { ["rKB/s"] = "rMbps", ["wKB/s"] = "wMbps", RdKB = "RdMbps", Wr
 
 local function columns(options)
   local form = FORMS.default
-  for _, name in ipairs({ "tcp", "udp", "list", "parseable", "summary", "extended" }) do
+  for _, name in ipairs({ "tcp", "udp", "list", "parseable", "brief", "extended" }) do
     form = options[name] and FORMS[name] or form
   end
   local list = {}
@@ -200,7 +200,7 @@ return kstat.report({
   options = {
     { "i", "links", arg = "NAME,...", help = "only these interfaces" },
     { "n", "nonlocal_only", long = "non-local", help = "without loopback" },
-    { "s", "summary", help = "only received and sent" }, { "x", "extended", help = "errors and collisions too" },
+    { "s", "brief", help = "only received and sent" }, { "x", "extended", help = "errors and collisions too" },
     { "M", "megabits", help = "millions of bits per second in place of KB/s" },
     { "t", "tcp", help = "TCP" }, { "u", "udp", help = "UDP" },
     { "l", "list", help = "the interfaces, their speed and state" },

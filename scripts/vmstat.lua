@@ -267,7 +267,7 @@ local function columns(options, ks)
     return {
       { "interrupt", width = 12 }, { "total", width = 10, format = "%.0f" }, { "rate", width = 8, format = "%.0f" },
     }
-  elseif options.summary then
+  elseif options.events then
     return {
       { "", "count", key = "count", width = 9, format = "%.0f", align = "right" },
       { "", "what", key = "what", width = 1, align = "left" },
@@ -297,7 +297,7 @@ local function columns(options, ks)
 end
 
 local function heading(options)
-  if options.interrupts or options.summary then
+  if options.interrupts or options.events then
     return nil
   end
   local text = options.paging and "     memory           page          executable      anonymous      filesystem " or
@@ -394,13 +394,13 @@ return kstat.report({
   note = "Linux does not count w, re, de and sy, nor the faults of executables and files apart (-p): these are \"-\".",
   options = {
     { "i", "interrupts", help = "how many interrupts each device had since boot" },
-    { "s", "summary", help = "events since boot" },
+    { "s", "events", help = "events since boot" },
     { "S", "swapping", help = "si, so (swap-ins and swap-outs) in place of re, mf" },
     { "p", "paging", help = "paging of executables, of anonymous memory and of files" },
     { "q", "quiet", help = "no messages about changes (there are none)" },
   },
   check = function(options)
-    if options.interrupts or options.summary then
+    if options.interrupts or options.events then
       options.interval, options.count = nil, nil
     end
     return #options.operands > MOST_DISKS and ("no more than %d disks fit"):format(MOST_DISKS) or nil
@@ -413,12 +413,12 @@ return kstat.report({
       selector("unix", nil, "misc"), selector("unix", "system_pages", "pages"),
       selector("unix", "vminfo", "vm"), selector("unix", "meminfo", "vm"),
       cpu_sys, cpu_vm,
-      not options.summary and not options.paging and disks or nil,
-      not options.summary and not options.paging and details or nil,
+      not options.events and not options.paging and disks or nil,
+      not options.events and not options.paging and details or nil,
     }
   end,
   heading = heading, columns = columns, squeeze = true, repeat_header = 19, blank = false,
   rows = function(d, _, _, options)
-    return (options.interrupts and interrupt_rows or options.summary and summary_rows or line_rows)(d, options)
+    return (options.interrupts and interrupt_rows or options.events and summary_rows or line_rows)(d, options)
   end,
 })

@@ -437,6 +437,17 @@ describe("an aggregation", function()
     assert.has_error(function() agg:sort("nosuch") end, "bad argument #1 to 'sort' (there is no 'nosuch')")
   end)
 
+  it("gives the values of several keys as if they were one", function()
+    local agg = aggregate("sum, max, median by (module)")
+    for i, module in ipairs({ "a", "b", "b", "c" }) do
+      agg:add_value({ module }, i)
+    end
+    local rows = agg:rows()
+    assert.same({ 9, 4, 3 }, agg:together({ rows[2], rows[3] }))
+    assert.same({ 10, 4, 2.5 }, agg:together(rows))
+    assert.same({ 5, 3, 2.5 }, { agg:get("b") })
+  end)
+
   it("truncates to the largest, or the smallest", function()
     assert.same({ "sd", "vd" }, keys_of(aggregate("sum by (module)"):add(ks):trunc(2)))
     assert.same({ "link" }, keys_of(aggregate("sum by (module)"):add(ks):trunc(-1)))

@@ -581,6 +581,18 @@ function methods.merge(self, other)
   return self
 end
 
+--- The values of several keys as if they were one.
+-- @tparam {table,...} rows of `rows`, since when nothing was added
+-- @treturn {any,...} the values of all reducers
+-- @function agg:together
+function methods.together(self, rows)
+  local all = reset(self, {})
+  for _, row in ipairs(rows) do
+    merge_group(self, all, row.group)
+  end
+  return values_of(self, all)
+end
+
 --- What it reduces, and by what: equal for aggregations that can be merged.
 -- @treturn string
 -- @function agg:signature

@@ -29,7 +29,7 @@ options.past = {
 local STANDARD = {
   { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
   { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
-  { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" },
+  { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { nil, "summary" },
   { nil, "color", arg = "always|never|auto", type = "word", default = "auto" },
 }
 local HELP = { { "h", "help", final = true } } -- the last one of the list that it prints

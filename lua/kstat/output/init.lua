@@ -4,7 +4,7 @@
 -- finish() at the end, and broken() in its place if the source failed; all but show may be missing. rows is an array
 -- of arrays of values, one for each column, nil for what is missing; a row's `text` is a line for people, in place of
 -- values. tick has `time` (seconds since 1970; CSV takes a text, too) and `elapsed` (seconds), both but for people,
--- `first` (since creation) and `totals` (a row, or nil).
+-- `first` (since creation) and `totals` (a row, or nil); and `part` where the rows are a part of a summary: its name.
 --
 -- @module kstat.output
 local colour = require("kstat.colour")
@@ -247,14 +247,21 @@ end
 -- --- JSON lines ------------------------------------------------------------------------------
 
 local function json_sink(columns, write, report)
-  local keys = { "report", "time", "elapsed", "since_creation" }
-  local before = #keys
-  for _, column in ipairs(columns) do
-    keys[#keys + 1] = column.key
+  local function keys_of(...)
+    local keys = { ... }
+    for _, column in ipairs(columns) do
+      keys[#keys + 1] = column.key
+    end
+    return keys, #keys - #columns
   end
+  local of_ticks, of_summaries = keys_of("report", "time", "elapsed", "since_creation"), nil
   return {
     show = function(rows, tick)
-      local object = { report.name, tick.time, tick.elapsed, tick.first, keys = keys }
+      local object, before = { report.name, tick.time, tick.elapsed, tick.first, keys = of_ticks }, 4
+      if tick.part then
+        of_summaries, before = keys_of("report", "time", "elapsed", "summary", "part")
+        object = { report.name, tick.time, tick.elapsed, true, tick.part, keys = of_summaries }
+      end
       for _, row in ipairs(rows) do
         for i = 1, #columns do
           object[before + i] = row[i]
@@ -297,7 +304,7 @@ local function csv_sink(columns, write)
     end,
     show = function(rows, tick)
       for _, row in ipairs(rows) do
-        local out = { csv(tick.time) }
+        local out = { csv(tick.part or tick.time) }
         for i, column in ipairs(columns) do
           out[#out + 1] = csv(csv_figure(column, row[i]))
         end

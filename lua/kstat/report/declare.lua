@@ -19,7 +19,7 @@ local FIELDS = {
   columns = "table or function", rows = "function", text = "function", sort = "string or function", top = "count",
   totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
   none = "function", refresh = "function", heading = "string or function", squeeze = "boolean", gap = "string",
-  blank = "boolean", repeat_header = "count",
+  blank = "boolean", repeat_header = "count", by = "string or table", rest = "string",
 }
 local COLUMN_FIELDS = {
   key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
@@ -77,6 +77,8 @@ function declare.report(given)
   local taken = take(given, FIELDS, 0, "report")
   if taken.columns == nil or type(taken.columns) == "table" and #taken.columns == 0 then
     fail("report: columns are missing")
+  elseif taken.by and (taken.rows or type(taken.columns) == "function") then
+    fail("report: by makes the rows, of columns that are known from the start")
   end
   return taken
 end
@@ -110,6 +112,7 @@ local function column_of(i, given, run)
   if type(value) == "function" then
     column.value = value
   elseif type(value) == "string" then
+    column.expression = value
     column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
     if column.field then
       column.value, column.names = plain(value, run), { value }

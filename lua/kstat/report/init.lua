@@ -63,6 +63,8 @@ local function new(given)
     local message = type(self.sort) == "string" and self:cannot_sort(self.sort)
     if message then
       mistake.raise("report: %s", message)
+    elseif self.by then
+      require("kstat.report.groups").prepare(self)
     end
   end
   return self
@@ -105,9 +107,12 @@ end
 --     selected kstat
 --   * `follow` (fun(ks:chain,options:table):?string,?boolean): is called at each tick before its rows are made, to find
 --     what came or went; returns lines for people, above the tick's time, and true if it counts since creation again
+--   * `by` (string|{string,...}): rows are groups of kstats: the keys of kstat.aggregate. Columns that are keys name
+--     the row, and the expressions of the others have reducers in them: `{ "r/s", "sum(rate(reads))" }`
 --   * `sort` (string|fun(a:row,b:row):boolean): a title (descending), "-title" (ascending), or what orders rows;
---     `top` (integer): at most that many rows
---   * `totals` (boolean): a last line with the sums of number columns
+--     `top` (integer): at most that many rows; `rest` (string): what a further row is called, with the sums of those
+--     that `top` cut off; with `by` it is the group of all their kstats
+--   * `totals` (boolean): a last line with the sums of number columns, over all rows
 --   * `options` ({option,...}|fun(words:{string,...}):table): own options (kstat.options). A command whose letters,
 --     operands and messages are those of another system reads its words itself, and returns the table of options:
 --     with `operands`, `interval` and `count`, and of the standard options with those that it has, by their names
@@ -313,14 +318,29 @@ function report:look_for_missing(d, rows, given, filters, first)
   end
 end
 
--- The rows of one tick as arrays of values, chosen and in order; and how many the operands left.
+-- Removes the rows behind the first `top`; what is left of them is a row in their place if the report has `rest`.
+local function cut(self, shown, of, top)
+  local behind, rows = {}, {}
+  for i = top + 1, #shown do
+    behind[i - top], rows[i - top], shown[i] = shown[i], of[shown[i]], nil
+  end
+  if self.rest then
+    local columns = self.columns
+    local values = self.by and values_of(columns, require("kstat.report.groups").rest(self, rows)) or
+      require("kstat.report.order").totals(columns, behind, evaluating)
+    values[1] = self.rest
+    shown[top + 1] = values
+  end
+end
+
+-- The rows of one tick as arrays of values, chosen and in order; how many the operands left; and the totals.
 function report:evaluate(d, now, prev, given, filters)
   local own = self.rows
   local rows = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
   self.state.rows = self.state.over_all and filters and not own and default_rows(self, d) or rows
   local columns = self.columns
   local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
-  local shown, of = {}, sort and {} -- values, and the rows that they belong to
+  local shown, of = {}, {} -- values, and the rows that they belong to
   local matched, hidden = 0, {}
   for i = 1, #rows do
     local row = rows[i]
@@ -339,10 +359,7 @@ function report:evaluate(d, now, prev, given, filters)
     if wanted and rawget(row, "hidden") then
       hidden[#hidden + 1] = row
     elseif wanted and not (skip_idle and not values.text and is_idle(values, columns)) then
-      shown[#shown + 1] = values
-      if sort then
-        of[values] = row
-      end
+      shown[#shown + 1], of[values] = values, row
     end
   end
   if self.unchecked then
@@ -351,13 +368,14 @@ function report:evaluate(d, now, prev, given, filters)
   if sort then
     in_order(self, shown, of, sort)
   end
-  for i = #shown, (top or #shown) + 1, -1 do
-    shown[i] = nil
+  local totals = self.totals and require("kstat.report.order").totals(columns, shown, evaluating)
+  if top and #shown > top then
+    cut(self, shown, of, top)
   end
   if #shown == 0 and #hidden > 0 and self.none then
     shown[1] = { text = self.none(hidden, given) }
   end
-  return shown, matched
+  return shown, matched, totals
 end
 
 -- --- running ----------------------------------------------------------------------------------
@@ -383,6 +401,10 @@ local function check_options(self, given)
     return table.concat(forms, " and ") .. " cannot be used together"
   elseif self.operands == false and #given.operands > 0 then
     return ("'%s': there are no operands but interval and count"):format(given.operands[1])
+  end
+  if given.summary and (given.openmetrics or self.text and form_of(given) == "table") then
+    return ("--summary: there is none with %s"):format(given.openmetrics and "--openmetrics" or
+      "this text; -j and --csv have one")
   end
   return given.sort and self.columns and self:cannot_sort(given.sort) or self.check and self.check(given)
 end
@@ -456,6 +478,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local dated = form ~= "table"
   local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched, first = 0, true
+  local summary, summed, last = given.summary and require("kstat.report.summary").new(self.columns), 0, nil
   state.seen = {}
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
@@ -468,8 +491,12 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
     local d = prev and now - prev or now:since_creation()
     state.tick, state.first = state.tick + 1, prev == nil
-    local rows, n = evaluate(self, d, now, prev, given, filters)
+    local rows, n, totals = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
+    if summary and prev then
+      summary:add(rows, d.elapsed)
+      summed, last = summed + d.elapsed, now.time_of_day
+    end
     if wanted then
       if sink.clear then
         sink.clear()
@@ -481,9 +508,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
         write(tool.timestamp(given.timestamp, now.clock))
       end
       local moment = dated and tool.moment(form, given.timestamp, now, d, prev == nil) or {}
-      if self.totals and type(rows) == "table" then
-        moment.totals = require("kstat.report.order").totals(self.columns, rows, evaluating)
-      end
+      moment.totals = totals
       sink.show(rows, moment)
     end
   end, nil, function() return self.follow and self.follow(ks, given) end)
@@ -492,7 +517,10 @@ function report:loop(ks, given, filters, write, interval, count, skip)
       sink.broken() -- what could be read is shown all the same
     end
     error(status, 0)
-  elseif sink.finish then
+  elseif summary and last then
+    summary:show(sink, not dated and write or nil, last, summed)
+  end
+  if sink.finish then
     sink.finish()
   end
   if filters and matched == 0 then
