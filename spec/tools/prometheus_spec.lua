@@ -33,22 +33,28 @@ describe("Prometheus", function()
     return server.port
   end
 
-  -- Starts Prometheus, which scrapes these ports each second. Returns function(query): the values of its answer.
-  local function start_prometheus(ports)
+  -- Starts Prometheus, which scrapes these ports each second, or as often as options says; options: interval, rules: a
+  -- file, flags: of its command line. Returns function(query): the values of its answer.
+  local function start_prometheus(ports, options)
+    options = options or {}
     local targets = {}
     for i, port in ipairs(ports) do
       targets[i] = ('"127.0.0.1:%s"'):format(port)
     end
-    run.write_file(dir .. "/prometheus.yml", ([[
-global: { scrape_interval: 1s, scrape_timeout: 1s }
+    local place, interval = ("%s/%d"):format(dir, #started), options.interval or "1s"
+    run.shell("mkdir " .. place)
+    run.write_file(place .. "/prometheus.yml", ([[
+global: { scrape_interval: %s, scrape_timeout: %s, evaluation_interval: %s }
+rule_files: [ %s ]
 scrape_configs:
   - job_name: kstat
     static_configs: [ targets: [ %s ] ]
-]]):format(table.concat(targets, ", ")))
+]]):format(interval, interval, interval, options.rules or "", table.concat(targets, ", ")))
     local port = run.shell([[python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])']]).out:match("%d+")
     started[#started + 1] = run.start(("prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
-      .. "--web.listen-address=127.0.0.1:%s --log.level=error"):format(dir, dir, port), dir .. "/log")
+      .. "--web.listen-address=127.0.0.1:%s --log.level=error %s"):format(place, place, port, options.flags or ""),
+      place .. "/log")
     return function(query)
       local r = run.shell(("curl -s -m 5 http://127.0.0.1:%s/api/v1/query --data-urlencode query=%s"):format(port,
         run.quote(query)))
@@ -78,6 +84,57 @@ print(s.getsockname()[1])']]).out:match("%d+")
     assert.same({ 50 }, query(("count(kstat_unix_boot_time_seconds == %d)"):format(boot)))
     assert.same({ 50 * cpus }, query("count(rate(kstat_cpu_nsec_user_seconds_total[1m]))"))
     assert.same({ 50 }, query("count(scrape_samples_scraped > 5)"))
+  end)
+
+  -- Each 1,000 values are from 1 ms to 148 ms, in no order; before these there were many more of 1 s.
+  local PUBLISHER = [[
+local answers = assert(assert(kstat.publish("spec")):latency({ module = "app", name = "answers" }))
+for _ = 1, 100000 do
+  answers:add(1000000000)
+end
+io.stdout:write("published\n")
+io.stdout:flush()
+while true do
+  for i = 1, 1000 do
+    answers:add(math.floor(1000000 * math.exp((i * 377 % 1000 + 1) / 200)))
+  end
+  os.execute("sleep 0.01")
+end
+]]
+
+  it("takes percentiles of an interval as kstat -a does, of native histograms and of classic buckets", function()
+    run.write_file(dir .. "/publisher.lua", PUBLISHER)
+    started[1] = run.start(("env KSTAT_DIR=%s %s/kstatlua %s/publisher.lua"):format(dir, run.bin, dir), dir .. "/out")
+    run.await("the distribution", function() return run.read_file(dir .. "/out") == "published\n" end)
+    local ports = { start_exporter("app:::") }
+    local options = { interval = "200ms", rules = run.shell("realpath " .. EXAMPLES .. "rules.yml").out:match("%S+") }
+    local classic = start_prometheus(ports, options)
+    options.flags = "--enable-feature=native-histograms"
+    local native = start_prometheus(ports, options)
+    local p99 = tonumber(run.run({ "kstat", "-a", "p99 of buckets", "-p", "app:0:answers", "1", "2",
+      env = { KSTAT_DIR = dir } }).out:match("\np99\t(%S+)\n$")) / 1e9
+    assert.truthy(p99 > 0.138 and p99 < 0.145, p99)
+
+    local metric = 'kstat_app_distribution_seconds{name="answers"}[10s]'
+    local buckets, counts = metric:gsub("{", "_bucket{"), metric:gsub("{", "_count{")
+    local native_count = ("histogram_count(sum(increase(%s)))"):format(metric)
+    local classic_count = ("sum(increase(%s))"):format(counts)
+    -- The value of an expression, once there are 20,000 values in the interval.
+    local function await(query, expression, count)
+      expression = ("%s and on() (%s > 20000)"):format(expression, count)
+      return run.await(expression, function() return query(expression)[1] end)
+    end
+    local function is_near(value, error)
+      assert.truthy(math.abs(value / p99 - 1) <= error, ("%s and %s"):format(value, p99))
+    end
+    is_near(await(native, ("histogram_quantile(0.99, sum(rate(%s)))"):format(metric), native_count), 0.02)
+    is_near(await(native, "histogram:kstat_seconds:p99", native_count), 0.02)
+    assert.same({}, native("kstat_app_distribution_seconds_bucket"))
+    local value = await(classic, ("histogram_quantile(0.99, sum by (le) (rate(%s)))"):format(buckets), classic_count)
+    -- p99 is between the borders 2^27 and 2^28 ns.
+    assert.truthy(value > 2 ^ 27 / 1e9 and value <= 2 ^ 28 / 1e9, value)
+    assert.truthy(math.abs(await(classic, "histogram:kstat_seconds:p99", classic_count) / value - 1) < 0.2)
+    assert.same({}, classic("kstat_app_distribution_seconds"))
   end)
 end)
 
@@ -118,6 +175,9 @@ describe("examples/prometheus", function()
     run.remove_directory(dir)
     local names = { kstat_scrape_seconds = true, kstat_scrape_failures_total = true }
     for name in text:gmatch("\n(kstat_[%w_]+)") do
+      names[name] = true
+    end
+    for name in text:gmatch("# TYPE (%S+) histogram\n") do -- a native one has no other name
       names[name] = true
     end
     return names
