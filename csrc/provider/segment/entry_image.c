@@ -20,10 +20,14 @@ static uint32_t
 add_string(struct ks_seg_image *im, const char *s)
 {
 	uint32_t at = (uint32_t)im->strings.len;
+	size_t n = s == NULL ? 0 : strlen(s) + 1;
 
 	if (s == NULL || *s == '\0')
 		return 0;
-	ks_buf_add(&im->strings, s, strlen(s) + 1);
+	/* Often it is the one before, or the end of it. */
+	if (at > n && memcmp(im->strings.data + at - n, s, n) == 0)
+		return at - (uint32_t)n;
+	ks_buf_add(&im->strings, s, n);
 	return at;
 }
 
@@ -229,6 +233,13 @@ lay_out_timers(struct ks_seg_image *im, const struct ks_provider *p)
 	return 0;
 }
 
+static void
+add_measure(struct ks_seg_image *im, const struct ks_meta *m)
+{
+	im->e.measure = (struct ks_seg_measure){ .kind = m->kind, .md_type = m->type, .md_flags = m->flags,
+		.scale = m->scale, .unit = add_string(im, m->unit), .desc = add_string(im, m->desc) };
+}
+
 static int
 lay_out_data(struct ks_seg_image *im, const struct ks_provider *p)
 {
@@ -246,7 +257,7 @@ lay_out_data(struct ks_seg_image *im, const struct ks_provider *p)
 		hist = ks_buf_zeroed(&im->data, ks_hist_size(im->e.log, l->n));
 		if (hist != NULL)
 			ks_hist_init(hist);
-		add_field(im, p, "buckets", KSTAT_DATA_INTS, KS_STORE_NONE, 0, 0);
+		add_measure(im, ks_provider_meta(p, "buckets"));
 		return 0;
 	}
 	switch (p->ks.ks_type) {

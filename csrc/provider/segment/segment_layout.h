@@ -107,6 +107,16 @@ enum ks_seg_state {
 	KS_SEG_REPLACED   /* superseded by an entry of another layout; old workers may still update it */
 };
 
+/* What a histogram counts: its buckets are the only statistic that is described, so that it needs no field. */
+struct ks_seg_measure {
+	uint64_t scale; /* as in struct ks_seg_field */
+	uint32_t md_flags;
+	uint32_t unit, desc;
+	uint8_t kind;
+	uint8_t md_type;
+	uint8_t pad[10];
+};
+
 struct ks_seg_entry {
 	uint32_t magic;
 	uint32_t version;
@@ -136,7 +146,10 @@ struct ks_seg_entry {
 	uint32_t row;       /* bytes from one row to the next */
 	uint32_t owners;    /* offset in the data of one ks_word per row: who claimed it; 0: none */
 	uint64_t range_min, range_max, stepping; /* histograms */
-	char layout[32];    /* RAW: what the bytes are, or "" */
+	union {
+		char layout[32];               /* RAW: what the bytes are, or "" */
+		struct ks_seg_measure measure; /* histograms */
+	};
 	uint32_t log;       /* histograms: entries of the log */
 	uint32_t pad;
 };
@@ -174,6 +187,7 @@ struct ks_seg_field {
 
 _Static_assert(offsetof(struct ks_seg_header, lock) == 256, "segment header");
 _Static_assert(sizeof(struct ks_seg_entry) == 256, "segment entry");
+_Static_assert(sizeof(struct ks_seg_measure) == 32, "what a histogram counts");
 _Static_assert(sizeof(struct ks_seg_field) == 64, "segment field");
 _Static_assert(sizeof(kstat_io_t) == 80, "kstat_io_t is part of the segment's layout");
 

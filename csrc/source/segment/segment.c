@@ -223,6 +223,13 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	if (k == NULL)
 		return NULL;
 	s->found_kstat = (size_t)(k - f->kstat);
+	if (k->e.form == KS_FORM_COUNTS && strcmp(stat, "buckets") == 0) {
+		const struct ks_seg_measure *m = &k->e.measure;
+
+		s->found = (struct ks_meta){ .stat = "buckets", .kind = m->kind, .type = m->md_type, .flags = m->md_flags,
+			.scale = m->scale, .unit = k->strings + m->unit, .desc = k->strings + m->desc };
+		return m->kind <= KS_KIND_TIME ? &s->found : NULL;
+	}
 	for (uint32_t i = 0; i < k->e.nfields; i++) {
 		const struct ks_seg_field *field;
 

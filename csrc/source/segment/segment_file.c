@@ -249,7 +249,8 @@ check_form(struct ks_seg_kstat *k)
 	case KS_FORM_COUNTS:
 		if (e->ndata == KS_HISTSTAT_LEAST_VALUES)
 			return "a histogram without sums, of an earlier version";
-		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == KS_HISTSTAT_VALUES && e->log >= KS_HIST_LEAST_LOG &&
+		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == KS_HISTSTAT_VALUES && e->nfields == 0 &&
+		    e->measure.unit < e->strings_size && e->measure.desc < e->strings_size && e->log >= KS_HIST_LEAST_LOG &&
 		    e->log <= KS_HIST_LOG && (e->log & (e->log - 1)) == 0 &&
 		    ks_hist_layout_init(&k->hist, (kstat2_nv_hist_type_t)e->hist_type, e->range_min,
 		    e->range_max, e->stepping) == 0 && ks_hist_size(e->log, k->hist.n) <= e->data_size;
