@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "chain/metric_histogram.h"
 #include "chain/metric_text.h"
 #include "model/known_meta.h"
 
@@ -16,8 +17,10 @@
 #define MOST_ROW (64u << 10)   /* bytes of a row that is looked at, */
 #define MOST_BLOB (1u << 20)   /* of a statsblob, */
 #define MOST_FORMS (16u << 20) /* and of all that is kept of forms: a publisher has a few for each metric */
-#define TIMES ",time"      /* the end of the name of a row's distributions, */
-#define TIMES_CLASS "_time" /* and of their class */
+#define TIMES_CLASS "_time" /* the end of the class of a row's distributions */
+
+/* The ends of their names. */
+static const char *const endings[] = { ",time", ",le", ",in", ",out" };
 
 /* --- opening and closing ------------------------------------------------------------------------------- */
 
@@ -82,17 +85,15 @@ is_cell(const struct ks_seg_field *f)
 	return f->storage == KS_STORE_CELL || f->storage == KS_STORE_SHARDED;
 }
 
-/* Adds the column of a field that has this name. 0, or -1 with errno ENOMEM. */
+/* Adds the column of a field that has this name, by its unit and description. 0, or -1 with errno ENOMEM. */
 static int
-add_column(struct ks_metric_kind *kind, uint32_t field, const struct ks_metric_name *name,
-    struct ks_metric_samples *s)
+add_column(struct ks_metric_kind *kind, uint32_t field, const struct ks_metric_name *name, const char *stat,
+    uint32_t unit, uint32_t desc, struct ks_metric_samples *s)
 {
-	const struct ks_seg_field *f = &kind->k.fields[field];
-	const char *unit = kind->k.strings + f->unit, *desc = kind->k.strings + f->desc;
 	struct ks_metric_column c = { .field = field, .per = name->per, .is_optional = name->stat[0] == '?' };
 
-	c.family = ks_metric_row_family(s, name->stat[0] == '*' ? NULL : name->family, name->type, f->name,
-	    unit, desc, &c.per);
+	c.family = ks_metric_row_family(s, name->stat[0] == '*' ? NULL : name->family, name->type, stat,
+	    kind->k.strings + unit, kind->k.strings + desc, &c.per);
 	if (c.family == KS_NO_SLOT)
 		return 0;
 	if (!KS_RESERVE(kind->column, kind->columns_cap, kind->ncolumns + 1))
@@ -110,16 +111,23 @@ is_named(const struct ks_metric_group *group, const struct ks_metric_name *name,
 	    strcmp(name->stat + (name->stat[0] == '?'), stat) == 0;
 }
 
-/* Finds the names of a kind's statistics, in the order of the names. */
+/* Finds the names of a kind's statistics, in the order of the names. A histogram has its buckets alone. */
 static int
 find_columns(struct ks_metric_kind *kind, struct ks_metric_samples *s)
 {
+	const struct ks_seg_entry *e = &kind->k.e;
+
 	for (size_t i = 0; i < kind->group->n; i++) {
 		const struct ks_metric_name *name = &kind->group->name[i];
 
-		for (uint32_t f = 0; f < kind->k.e.nfields; f++) {
-			if (is_cell(&kind->k.fields[f]) && is_named(kind->group, name, kind->k.fields[f].name) &&
-			    add_column(kind, f, name, s) != 0)
+		if (e->form == KS_FORM_COUNTS && is_named(kind->group, name, "buckets") &&
+		    add_column(kind, 0, name, "buckets", e->measure.unit, e->measure.desc, s) != 0)
+			return -1;
+		for (uint32_t n = 0; n < e->nfields; n++) {
+			const struct ks_seg_field *f = &kind->k.fields[n];
+
+			if (is_cell(f) && is_named(kind->group, name, f->name) &&
+			    add_column(kind, n, name, f->name, f->unit, f->desc, s) != 0)
 				return -1;
 		}
 	}
@@ -173,7 +181,8 @@ has_form(const void *kinds, uint32_t slot, const void *key)
 static bool
 is_in_order(const struct ks_seg_entry *e)
 {
-	return ks_seg_entry_wrong(e) == NULL && e->form == KS_FORM_FIELDS && e->type == KSTAT_TYPE_NAMED &&
+	return ks_seg_entry_wrong(e) == NULL && (e->form == KS_FORM_FIELDS || e->form == KS_FORM_COUNTS) &&
+	    e->type == KSTAT_TYPE_NAMED &&
 	    e->strings == e->fields + e->nfields * sizeof(struct ks_seg_field);
 }
 
@@ -407,26 +416,50 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 
 /* --- distributions and the rest ------------------------------------------------------------------------ */
 
-/* Finds the labels of the distributions of this name. False: their row did not come yet. */
-static bool
-find_labels(const struct ks_metric_rows *x, const struct ks_seg_entry *e, struct ks_metric_samples *s,
+/* Returns the length of the name of the row that distributions of this name belong to; 0: they are all that it has. */
+static size_t
+row_name(const char *name)
+{
+	size_t n = strnlen(name, KSTAT_STRLEN - 1);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t end = strlen(endings[i]);
+
+		if (n > end && memcmp(name + n - end, endings[i], end) == 0)
+			return n - end;
+	}
+	return 0;
+}
+
+/*
+ * Finds the labels of the distributions of an entry. 1; 0: their row did not come yet, and they are looked at again
+ * behind all rows; -1 with errno ENOMEM.
+ */
+static int
+find_labels(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset, struct ks_metric_samples *s,
     bool *is_other)
 {
 	char name[KSTAT_STRLEN] = "";
-	size_t n = strnlen(e->name, KSTAT_STRLEN - 1), end = strlen(TIMES);
+	size_t n = row_name(e->name);
 	uint32_t slot;
 
 	s->ksp_labels = 0; /* "" */
 	*is_other = false;
-	if (n <= end || memcmp(e->name + n - end, TIMES, end) != 0)
-		return true; /* they are all that the row has */
-	memcpy(name, e->name, n - end);
+	if (n == 0)
+		return 1;
+	memcpy(name, e->name, n);
 	slot = ks_table_find(&x->by_name, ks_hash_string(KS_HASH_INIT, name), has_owner_name, x->owner, name);
-	if (slot == KS_NO_SLOT)
-		return false;
-	s->ksp_labels = x->owner[slot].labels;
-	*is_other = x->owner[slot].is_other;
-	return true;
+	if (slot != KS_NO_SLOT) {
+		s->ksp_labels = x->owner[slot].labels;
+		*is_other = x->owner[slot].is_other;
+		return 1;
+	}
+	if (!x->is_over) {
+		if (!KS_RESERVE(x->late, x->late_cap, x->nlate + 1))
+			return -1;
+		x->late[x->nlate++] = offset;
+	}
+	return 0;
 }
 
 static int
@@ -434,18 +467,52 @@ add_blob(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset
 {
 	struct ks_metric_kind *kind = find_kind(x, e, NULL, offset, s);
 	bool is_other;
+	int rc;
 
 	if (kind == NULL || kind->blob == NULL)
 		return kind == NULL && errno == ENOMEM ? -1 : 0;
-	if (!find_labels(x, e, s, &is_other)) {
-		if (x->is_over)
-			return 0;
-		if (!KS_RESERVE(x->late, x->late_cap, x->nlate + 1))
-			return -1;
-		x->late[x->nlate++] = offset;
+	rc = find_labels(x, e, offset, s, &is_other);
+	return rc <= 0 ? rc :
+	    ks_metric_blob_add(kind->blob, &x->walk, e, offset, s, x->is_over ? NULL : x->blobs, is_other);
+}
+
+/* Adds a histogram that was read. That of refused labels is hidden while it is empty. */
+static int
+add_counts(const struct ks_metric_kind *kind, const struct ks_histstat *h, struct ks_metric_samples *s, bool is_other)
+{
+	int rc = 0;
+
+	if (is_other && h->out_of_range == 0 && h->min > h->max)
 		return 0;
-	}
-	return ks_metric_blob_add(kind->blob, &x->walk, e, offset, s, x->is_over ? NULL : x->blobs, is_other);
+	for (size_t i = 0; rc == 0 && i < kind->ncolumns; i++)
+		rc = ks_metric_add_histogram(s, kind->column[i].family, 1, kind->column[i].per, h);
+	return rc;
+}
+
+/* Adds a histogram, from the piece of the file that is there if nothing was counted since then. */
+static int
+add_histogram(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset, struct ks_metric_samples *s)
+{
+	const char *entry = e->size <= MOST_BLOB ? ks_seg_walk_bytes(&x->walk, offset, (size_t)e->size) : NULL;
+	const struct ks_metric_kind *kind = entry != NULL ? find_kind(x, e, entry, offset, s) : NULL;
+	struct ks_seg_kstat k;
+	struct ks_histstat h;
+	bool is_other;
+	int rc, used;
+
+	if (kind == NULL || kind->ncolumns == 0)
+		return kind == NULL && errno == ENOMEM ? -1 : 0;
+	rc = find_labels(x, e, offset, s, &is_other);
+	if (rc <= 0)
+		return rc;
+	k = kind->k;
+	k.e = *e;
+	k.offset = offset;
+	used = ks_seg_counts_read(&x->walk.file, &k, entry + e->data, &h);
+	rc = used < 0 ? 0 : add_counts(kind, &h, s, is_other);
+	if (used != 0)
+		x->walk.file.buf.len = 0; /* it was used for the counts */
+	return rc;
 }
 
 /* Adds a queue, by the names of its statistics as decoders have them. */
@@ -498,6 +565,8 @@ add_entry(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 		return 0;
 	if (is_distribution(e))
 		return add_blob(x, e, offset, s);
+	if (e->form == KS_FORM_COUNTS)
+		return add_histogram(x, e, offset, s);
 	if (e->form == KS_FORM_RECORD && e->type == KSTAT_TYPE_IO)
 		return add_queue(x, e, offset, s);
 	if (e->form != KS_FORM_FIELDS || e->size > MOST_ROW)

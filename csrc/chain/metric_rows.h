@@ -1,8 +1,8 @@
 /*
  * metric_rows.h - the rows of one file of published kstats as samples of metrics, without a chain: for a
  * publisher that has a hundred thousand of them, such as nginx. A row is a kstat of numbers, whose texts are
- * the labels, and a kstat "NAME,time" of class "CLASS_time" with distributions, which has the labels of the
- * row NAME. A table of names (metric_names.h) says what they are called; of its labels nothing is used.
+ * the labels, and kstats "NAME,time", "NAME,le", "NAME,in" and "NAME,out" with distributions, histograms or statsblobs, which have
+ * the labels of the row NAME; it has them if there are names for the class "CLASS_time". A table of names (metric_names.h) says what they are called; of its labels nothing is used.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_ROWS_H

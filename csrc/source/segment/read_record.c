@@ -305,15 +305,14 @@ roll_back(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char 
 	    ((KS_WORD_SEQ(word) - to) & KS_WORD_SEQ_MASK) < k->e.log;
 }
 
-/* 1 done, 0 it changed too fast, -1 with errno. */
+/* Copies the counts into f->buf. 1 done, 0 it changed too fast, -1 with errno. */
 static int
-build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+copy_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const uint64_t **counts, struct ks_hist_sums *sums)
 {
 	uint64_t base = k->offset + k->e.data, before, after;
 	char head[sizeof(struct ks_hist) + KS_HIST_LOG * sizeof(struct ks_hist_entry)];
 	const char *data = ks_seg_kstat_copy(f, k, sizeof(before)), *log = head + sizeof(struct ks_hist);
 	size_t size = (size_t)k->hist.n * sizeof(uint64_t);
-	struct ks_hist_sums sums;
 	uint64_t *bucket;
 
 	if (data == NULL)
@@ -330,14 +329,60 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_reco
 	if (!copy(f, head, ks_hist_buckets(k->e.log), base))
 		return short_file(f, k);
 	after = word_of(head);
-	if (!roll_forward(k, log, bucket, KS_WORD_SEQ(before), KS_WORD_SEQ(after), &sums) ||
+	if (!roll_forward(k, log, bucket, KS_WORD_SEQ(before), KS_WORD_SEQ(after), sums) ||
 	    !roll_back(f, k, log, bucket, KS_WORD_SEQ(after)))
 		return 0;
-	if (!ks_hist_sums_fit(&k->hist, bucket, k->hist.n, &sums))
+	if (!ks_hist_sums_fit(&k->hist, bucket, k->hist.n, sums))
 		return ks_fail(EBADMSG, "%s:%d:%s: its counts and sums in %s do not fit", k->e.module, k->e.instance,
 		    k->e.name, f->path);
-	ks_histstat_add(r, &k->hist, bucket, &sums);
+	*counts = bucket;
 	return 1;
+}
+
+/* As copy_counts(). */
+static int
+build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+{
+	const uint64_t *bucket;
+	struct ks_hist_sums sums;
+	int rc = copy_counts(f, k, &bucket, &sums);
+
+	if (rc > 0)
+		ks_histstat_add(r, &k->hist, bucket, &sums);
+	return rc;
+}
+
+/* Whether a histogram is still as a copy of its data, which was made at once. Stores the sums. */
+static bool
+is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_hist_sums *sums)
+{
+	uint64_t word = word_of(data), now;
+	struct ks_hist_entry e;
+
+	if ((word & KS_WORD_OWNER) != 0 || !get_entry(k, data + sizeof(struct ks_hist), KS_WORD_SEQ(word), &e) ||
+	    e.key >> 32 != KS_WORD_SEQ(word))
+		return false;
+	*sums = e.sums;
+	atomic_thread_fence(memory_order_acquire);
+	return copy(f, &now, sizeof(now), k->offset + k->e.data) && now == word &&
+	    ks_hist_sums_fit(&k->hist, (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log)), k->hist.n,
+	    sums);
+}
+
+int
+ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_histstat *h)
+{
+	const uint64_t *bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log));
+	struct ks_hist_sums sums;
+	bool is_used = !is_current(f, k, data, &sums);
+	int rc = is_used ? 0 : 1;
+
+	for (int i = 0; rc == 0 && i < TRIES; i++)
+		rc = copy_counts(f, k, &bucket, &sums);
+	if (rc > 0)
+		*h = (struct ks_histstat){ .layout = k->hist, .buckets = (const char *)bucket, .n = k->hist.n, .has_sum = true,
+			.sum = sums.sum, .min = sums.min, .max = sums.max, .out_of_range = sums.out_of_range };
+	return rc <= 0 ? -1 : is_used;
 }
 
 /* --- statsblobs -------------------------------------------------------------------------------------- */

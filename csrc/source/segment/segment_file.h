@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "model/histstat.h"
 #include "model/meta.h"
 #include "model/record.h"
 #include "provider/segment/segment_layout.h"
@@ -103,6 +104,12 @@ bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k
  * EIO (damaged).
  */
 int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
+
+/*
+ * Reads the counts of a histogram. data: a copy of its data, whose counts are taken where nothing was counted since then;
+ * else they are read into f->buf. 1 if they lie there, 0 if they lie in the copy, -1 if they cannot be read.
+ */
+int ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_histstat *h);
 
 /*
  * Stores the values of a NAMED kstat: all, or none and -1 with errno EACCES, EPERM, EINVAL (a text that its place has

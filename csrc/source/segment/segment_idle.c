@@ -46,6 +46,17 @@ ks_seg_idle_free(struct ks_seg_idle *s)
 	*s = (struct ks_seg_idle){ .n = 0 };
 }
 
+/* Copies the word of commits that lies there. */
+static bool
+get_word(struct ks_seg_walk *w, uint64_t offset, uint64_t *word)
+{
+	const char *data = ks_seg_walk_bytes(w, offset, sizeof(*word));
+
+	if (data != NULL)
+		memcpy(word, data, sizeof(*word));
+	return data != NULL;
+}
+
 /* Stores a number that changes whenever something is counted. False: the kstat has none, or no labels. */
 static bool
 find_number(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset, uint64_t *number)
@@ -66,11 +77,10 @@ find_number(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset
 		memcpy(&head, data, sizeof(head));
 		if (head.nvois > KS_BLOB_MOST_VOIS || ks_blob_first(head.nvois) > e->ndata - sizeof(word))
 			return false;
-		data = ks_seg_walk_bytes(w, offset + e->data + ks_blob_first(head.nvois), sizeof(word));
-		if (data != NULL)
-			memcpy(number, data, sizeof(*number));
-		return data != NULL;
+		return get_word(w, offset + e->data + ks_blob_first(head.nvois), number);
 	}
+	if (e->form == KS_FORM_COUNTS)
+		return get_word(w, offset + e->data, number);
 	data = e->form == KS_FORM_FIELDS && e->nfields > e->ncells && n > 0 && n < MOST_ROW ?
 	    ks_seg_walk_bytes(w, offset + e->data, (size_t)n) : NULL;
 	for (size_t i = 0; data != NULL && i < n; i += sizeof(word)) {
@@ -101,7 +111,9 @@ static bool
 is_one_of(const char *const *classes, size_t n, const char *class_)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strncmp(classes[i], class_, KSTAT_STRLEN) == 0)
+		size_t end = strlen(classes[i]);
+
+		if (strncmp(classes[i], class_, end > 0 && classes[i][end - 1] == '.' ? end : KSTAT_STRLEN) == 0)
 			return true;
 	}
 	return false;

@@ -8,8 +8,8 @@
 #include "source/segment/segment_walk.h"
 
 /*
- * What is known from the last walk over the file: of each kstat of numbers their sum, of each statsblob the
- * word that counts its changes, and since when that is the same. Both lists are in the order of the file.
+ * What is known from the last walk over the file: of each kstat of numbers their sum, of each statsblob and
+ * histogram the word that counts its changes, and since when that is the same. Both lists are in the order of the file.
  */
 struct ks_seg_idle {
 	struct ks_seg_walk walk;
@@ -22,7 +22,8 @@ struct ks_seg_idle {
 int ks_seg_idle_begin(struct ks_seg_idle *s, const char *path);
 
 /*
- * Goes on with it for less than a millisecond, until a kstat of one of n classes did not change for so many
+ * Goes on with it for less than a millisecond, until a kstat of one of n classes (of all that begin so, if one ends
+ * in '.') did not change for so many
  * seconds, and stores its name; now: seconds of a clock. Kstats of numbers without texts are nobody's rows,
  * and never idle. KS_WALK_KSTAT; KS_WALK_MORE: none so far; KS_WALK_END; -1 with errno.
  */
