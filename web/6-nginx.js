@@ -28,17 +28,18 @@ function nginxSelectors() {
 
 // Whether the labels of a row are refused ones. Such a row is there from the start.
 function isRefuge(k) {
-  return /^(http|upstream|stream|app_)/.test(k.class) && /^(up,|stream,|app,\w+,)?other(,other)*(,time)?$/.test(k.name);
+  return /^(http|upstream|stream|app_)/.test(k.class) && /^(up,|stream,|app,\w+,)?other(,other)*(,time|,le|,in|,out)?$/.test(k.name);
 }
 
 function isIdle(k) {
-  return Object.entries(k.data).every(([name, v]) => v === 0 || !/^[1-5](xx|\d\d)$|_sum$/.test(name));
+  return Object.entries(k.data).every(([name, v]) => v === 0 || !/^[1-5](xx|\d\d)$|_sum$|^sum$/.test(name));
 }
 
-// Kstats of a class, of those instances, without rows of refused labels that were never needed.
+// Kstats of a class, of those instances, without rows of refused labels that were never needed, and without the buckets
+// that there are beside percentiles.
 function nginxRows(now, name) {
   const modules = new Set(nginxModules().filter((module) => name === "nginx" || isSmall(module)));
-  return [...now.values()].filter((k) => modules.has(k.module) && k.class === name && !(isRefuge(k) && isIdle(k)));
+  return [...now.values()].filter((k) => modules.has(k.module) && k.class === name && !k.name.endsWith(",le") && !(isRefuge(k) && isIdle(k)));
 }
 
 // The labels of a row as a person reads them.
@@ -59,17 +60,25 @@ function codeRates(list, before) {
   return rates;
 }
 
+// The least values of a distribution's buckets, and the end of the last one: of an exponential histogram they grow by
+// 2 ** (1 / steps) behind the first, which holds 0.
+function boundsOf(data, value) {
+  if (data.type !== "exponential") return data[value + "_bounds"];
+  const steps = 2 ** data.stepping, first = Math.ceil(Math.log2(data.range_min) * steps - 1e-9) - 1;
+  return [0, ...data.buckets.map((n, i) => 2 ** ((first + i) / steps))];
+}
+
 // What distributions of one form counted since the last round: { lows, counts, total, sum } in microseconds, or null.
 function countedOf(list, before, value) {
   let all = null;
   for (const k of list) {
-    const lows = k.data[value + "_bounds"], counts = k.data[value + "_buckets"], was = before.get(keyOf(k));
-    const earlier = was && was.data[value + "_buckets"];
+    const prefix = k.data.type === "exponential" ? "" : value + "_", was = before.get(keyOf(k));
+    const lows = boundsOf(k.data, value), counts = k.data[prefix + "buckets"], earlier = was && was.data[prefix + "buckets"];
     if (![lows, counts, earlier].every(Array.isArray) || was.data.crtime !== k.data.crtime ||
       (all && all.lows.length !== lows.length)) continue;
     all = all || { lows, counts: counts.map(() => 0), total: 0, sum: 0 };
     counts.forEach((n, i) => { all.counts[i] += Math.max(n - earlier[i], 0); });
-    all.sum += Math.max(k.data[value + "_sum"] - was.data[value + "_sum"], 0);
+    all.sum += Math.max(k.data[prefix + "sum"] - was.data[prefix + "sum"], 0);
   }
   if (all) all.total = sum(all.counts);
   return all && all.total > 0 ? all : null;
@@ -81,15 +90,16 @@ function quantileOf(all, q) {
   let rest = q * all.total;
   for (let i = 0; i < all.counts.length; i++) {
     const low = all.lows[i], high = all.lows[i + 1] == null ? low : all.lows[i + 1] - 1;
-    if (rest <= all.counts[i]) return (low + (high - low) * rest / all.counts[i]) / 1e6;
+    if (rest <= all.counts[i]) return (low + Math.max(high - low, 0) * rest / all.counts[i]) / 1e6;
     rest -= all.counts[i];
   }
   return all.lows[all.lows.length - 1] / 1e6;
 }
 
-function meanOf(k, now, before, value) {
+// The cells of a row's distribution: its mean, or a quantile.
+function timeOf(k, now, before, value, q) {
   const times = now.get(keyOf(k) + ",time"), all = times && countedOf([times], before, value);
-  return all && written("seconds", all.sum / all.total / 1e6);
+  return all && written("seconds", q ? quantileOf(all, q) : all.sum / all.total / 1e6);
 }
 
 const NGINX = { parent: nginxCards, published: true };
@@ -146,14 +156,14 @@ function nginxTable(title, name, columns, cells) {
   });
 }
 
-nginxTable("Requests by label", "http", ["labels", "requests", "4xx", "5xx", "mean time", "sent"], (k, now, before, rates) =>
-  [...[0, 4, 5].map((i) => written("/s", rates[i])), meanOf(k, now, before, "time"),
-    written("bytes/s", rateOf(k, before.get(keyOf(k)), "response_bytes"))]);
+nginxTable("Requests by label", "http", ["labels", "requests", "4xx", "5xx", "mean time", "p99", "sent"], (k, now, before, rates) =>
+  [...[0, 4, 5].map((i) => written("/s", rates[i])), timeOf(k, now, before, "time"),
+    timeOf(k, now, before, "time", 0.99), written("bytes/s", rateOf(k, before.get(keyOf(k)), "response_bytes"))]);
 
 nginxTable("Upstreams", "upstream", ["upstream", "attempts", "4xx", "5xx", "connect", "header", "response"],
   (k, now, before, rates) => [...[0, 4, 5].map((i) => written("/s", rates[i])),
-    ...["connect", "header", "response"].map((value) => meanOf(k, now, before, value))]);
+    ...["connect", "header", "response"].map((value) => timeOf(k, now, before, value))]);
 
 nginxTable("Sessions of stream", "stream", ["server", "sessions", "4xx", "5xx", "mean time", "received", "sent"],
-  (k, now, before, rates) => [...[0, 4, 5].map((i) => written("/s", rates[i])), meanOf(k, now, before, "time"),
+  (k, now, before, rates) => [...[0, 4, 5].map((i) => written("/s", rates[i])), timeOf(k, now, before, "time"),
     ...["received", "sent"].map((n) => written("bytes/s", rateOf(k, before.get(keyOf(k)), n)))]);

@@ -16,7 +16,7 @@ describe("a row of kstat.nginx", function()
   it("has times in whole milliseconds where they are not precise", function()
     start({ locations = "location /slow { content_by_lua_block { ngx.sleep(0.003) } }" })
     for _ = 1, 20 do server:get("/slow") end
-    local us = server:counted()["example.com,time:time_sum"]
+    local us = server:counted()["example.com,time:sum"]
     assert.is_true(us >= 20 * 2000 and us % 1000 == 0, us)
   end)
 
@@ -141,7 +141,6 @@ describe("a row of kstat.nginx", function()
     assert.equal(15, server:metrics().sizes_sum)
     server:get("/make")
     local counted = server:metrics()
-    assert.same({ 15, 1, 15 }, { counted.sizes_sum, counted['sizes_bucket{le="20"}'],
-      counted['sizes_quantile{quantile="0.5"}'] })
+    assert.same({ 15, 1 }, { counted.sizes_sum, counted['sizes_bucket{le="20"}'] })
   end)
 end)

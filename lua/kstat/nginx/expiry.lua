@@ -1,10 +1,11 @@
 --- Removing rows in which nothing was counted for a while.
 local core = require("kstat.core")
+local distributions = require("kstat.nginx.distributions")
 
 local M = {}
 
--- The classes whose numbers say whether something was counted in a row.
-local CLASSES = { "http", "upstream", "stream", "app_counter", "app_histogram_time" }
+-- The classes whose numbers say whether something was counted in a row; "app.": all that begin so.
+local CLASSES = { "http", "upstream", "stream", "app_counter", "app_histogram_time", "app." }
 
 -- Whether a row is one of refused labels, or has no labels: those stay.
 local function stays(server, name)
@@ -35,7 +36,7 @@ function M.new(server, seconds, rest)
     is_busy = true
     local name = idle:begin(server.pub:path()) and ""
     while name do
-      name = name:gsub(",time$", "")
+      name = distributions.row_of(name)
       if name ~= "" and not stays(server, name) then
         server:remove_row(name)
       end

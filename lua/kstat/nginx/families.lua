@@ -6,7 +6,6 @@ local servers = require("kstat.nginx.server")
 
 local M = {}
 
-local QUANTILES = { { "_p50", "0.5" }, { "_p90", "0.9" }, { "_p99", "0.99" }, { "_p999", "0.999" } }
 local ALWAYS = 5 -- codes of which also 0 is shown, the classes, so that rates start from 0
 
 -- A list of names: of each its family, statistic, divisor, labels and type.
@@ -40,12 +39,6 @@ function list_methods.codes(self, family, codes)
   return self
 end
 
-function list_methods.quantiles(self, family, voi, per)
-  for _, quantile in ipairs(QUANTILES) do
-    self:add(family, voi .. quantile[1], "summary", core.metric_labels("quantile", quantile[2]), per)
-  end
-end
-
 local function list()
   return setmetatable({}, list_meta)
 end
@@ -54,14 +47,13 @@ end
 
 -- Names by the classes of rows, of those of requests first.
 local function requests(server, groups)
-  local times = list():add("nginx_http_request_duration_seconds", "time", "histogram", "", 1e6)
-  if server.options.percentiles then
-    times:quantiles("nginx_http_request_duration_quantile_seconds", "time", 1e6)
-  end
   groups.http = list():codes("nginx_http_requests", server.codes)
     :add("nginx_http_request_bytes", "request_bytes", "counter")
     :add("nginx_http_response_bytes", "response_bytes", "counter")
-  groups.http_time = times
+  groups.http_time = list():add("nginx_http_request_duration_seconds",
+    server.options.buckets and "time" or "buckets", "histogram", "", 1e6)
+  groups.http_in = list():add("nginx_http_request_size_bytes", "buckets", "histogram")
+  groups.http_out = list():add("nginx_http_response_size_bytes", "buckets", "histogram")
   groups.upstream, groups.upstream_time = list():codes("nginx_upstream_requests", server.codes), list()
   for _, time in ipairs({ "connect", "header", "response" }) do
     groups.upstream_time:add(("nginx_upstream_%s_duration_seconds"):format(time), time, "histogram", "", 1e6)
@@ -102,12 +94,12 @@ local function own(server, groups)
   for _, set in ipairs(server.own) do
     local kind, per = of_class[set.kind.class], set.scale or 1
     local group = groups[kind == "histogram" and "app_histogram_time" or set.kind.class]
-    if set.family then
+    if set.kind.times_class and not set.has_buckets then
+      groups[set.kind.times_class] = list():add(set.family or names.with_unit(set.statistic, set.unit), "buckets",
+        "histogram", "", per)
+    elseif set.family then
       local family, its_type = with_type(set.family, kind)
       group:add(family, set.statistic, its_type, "", per)
-    end
-    if set.has_digest then -- what buckets alone say is too coarse
-      group:quantiles((set.family or names.with_unit(set.statistic, set.unit)) .. "_quantile", set.statistic, per)
     end
   end
   groups.app_counter:add("*", "*", "counter")

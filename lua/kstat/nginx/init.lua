@@ -49,16 +49,23 @@
 -- @function counter:remove
 -- @also counter:del gauge:remove gauge:del histogram:remove histogram:del
 
---- Something waits, `enter`; it is served, `start`.
+--- Something waits.
+-- @treturn integer|nil token of it, for `start`
 -- @function queue:enter
--- @also queue:start
+
+--- It is served.
+-- @tparam integer|nil token of `enter`; nil: the time that it waited is not known
+-- @treturn integer|nil token for `done`; nil without one
+-- @function queue:start
 
 --- It is done.
 -- @int[opt] bytes
+-- @tparam integer|nil token of `start`
 -- @function queue:done
 
 local answers = require("kstat.nginx.answers")
 local caches = require("kstat.nginx.caches")
+local distributions = require("kstat.nginx.distributions")
 local expiry = require("kstat.nginx.expiry")
 local log = require("kstat.nginx.log")
 local own = require("kstat.nginx.own")
@@ -72,12 +79,12 @@ local upstreams = require("kstat.nginx.upstreams")
 local M = {}
 
 local BUCKETS = { .001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 }
-local ROW_BYTES = 24576 -- more than a row with percentiles takes
+local ROW_BYTES = 24576 -- more than a row takes
 
 -- The options with their types and what they are unless given.
 local OPTIONS = {
   name = { "string", "nginx" }, labels = { "table", { "server" } }, status = { "string", "class" },
-  buckets = { "table", BUCKETS }, percentiles = { "boolean", true }, bytes = { "boolean", true },
+  buckets = { "table" }, percentiles = { "boolean", true }, bytes = { "boolean", true }, sizes = { "boolean", false },
   max_rows = { "number", 2000 }, capacity = { "number" }, persistent = { "boolean", false }, expire = { "number" },
   precise = { "boolean", false }, upstreams = { "boolean", false }, connections = { "boolean", true },
   dicts = { "boolean", false }, caches = { "table" }, stream = { "string" },
@@ -122,17 +129,31 @@ local function checked(given)
     options.stream = ngx.config.prefix() .. options.stream
   end
   local _
-  _, _, options.bounds = own.scaled("seconds", options.buckets)
+  _, _, options.bounds = own.scaled("seconds", options.buckets or BUCKETS)
+  options.buckets = options.buckets or not options.percentiles and BUCKETS or nil
+  options.bytes = options.bytes or options.sizes
   options.capacity = options.capacity or math.min(2 ^ 30, math.max(2 ^ 26, 2 * options.max_rows * ROW_BYTES))
   return options
 end
 
+local TIME = "time from first byte of request to end of answer"
+
 -- The rows of requests.
 local function request_rows(server, options, statistics)
-  local template, message = rows.template({ vois = { "time" }, bounds = options.bounds,
-    percentiles = options.percentiles })
-  if not template then
+  local list, message = {}, nil
+  if options.percentiles then
+    list[1] = distributions.exponential({ class = "http_time", unit = "us", desc = TIME })
+  end
+  if options.buckets then
+    list[#list + 1], message = distributions.buckets({ names = { "time" }, bounds = options.bounds, unit = "us",
+      desc = TIME, ending = list[1] and ",le" })
+  end
+  if message then
     return nil, message
+  end
+  for _, way in ipairs(options.sizes and { "in", "out" } or {}) do
+    list[#list + 1] = distributions.exponential({ class = "http_" .. way, measures = way, ending = "," .. way,
+      unit = "bytes", desc = way == "in" and "sizes of requests" or "sizes of answers" })
   end
   local labels, numbers = {}, {}
   for i, label in ipairs(options.labels) do
@@ -145,8 +166,7 @@ local function request_rows(server, options, statistics)
     numbers[#numbers + 1] = { name = "request_bytes", unit = "bytes", meta = "bytes", desc = "bytes of requests" }
     numbers[#numbers + 1] = { name = "response_bytes", unit = "bytes", meta = "bytes", desc = "bytes of answers" }
   end
-  return rows.new(server, { prefix = "", class = "http", labels = labels, statistics = numbers, template = template,
-    vois = { time = { unit = "us", desc = "time from the first byte of a request to the end of its answer" } } })
+  return rows.new(server, { prefix = "", class = "http", labels = labels, statistics = numbers, distributions = list })
 end
 
 -- Publishes everything: the server, or nil, message.
@@ -307,13 +327,14 @@ local function object(server)
   --- Makes a histogram.
   -- @string name at most 22 letters, digits and _
   -- @tparam[opt] metric_spec spec also `buckets` ({number,...}): the greatest value of each (those of times in
-  -- seconds), `percentiles` (boolean): whether p50 to p999 are kept too
+  -- seconds); `percentiles` (boolean): any interval has p50 to p999, of values between `lowest` and `highest`
+  -- (number) at the `scale` (integer), see doc/nginx.md
   -- @treturn histogram
   -- @function kn:histogram
   kn.histogram = maker(server, own.histogram)
   --- Makes a queue: how much waits and is served, for how long, as of a disk.
   -- @string name at most 25 letters, digits and _
-  -- @tparam[opt] metric_spec spec `help`
+  -- @tparam[opt] metric_spec spec `help`, `latency` (boolean): percentiles of the times of requests, by their tokens
   -- @treturn queue
   -- @function kn:queue
   kn.queue = maker(server, own.queue)
@@ -344,9 +365,9 @@ end
 
 --- Publishes the metrics of this nginx: for `init_by_lua`. Never raises.
 -- @tparam[opt] table given see doc/nginx.md: `name` (string), `labels` ({string|label,...}), `status` ("class"|"code"),
--- `buckets` ({number,...}), `percentiles`, `bytes`, `precise`, `persistent`, `upstreams`, `connections` and `dicts`
--- (boolean), `max_rows` and `capacity` (integer), `expire` (number: seconds), `stream` (string: a log), `caches`
--- ({[string]=string}: directories)
+-- `buckets` ({number,...}), `percentiles`, `bytes`, `sizes`, `precise`, `persistent`, `upstreams`, `connections` and
+-- `dicts` (boolean), `max_rows` and `capacity` (integer), `expire` (number: seconds), `stream` (string: a log),
+-- `caches` ({[string]=string}: directories)
 -- @treturn metrics
 function M.setup(given)
   local ok, kn, message = pcall(function()

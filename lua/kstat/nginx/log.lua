@@ -148,6 +148,7 @@ local SOURCE = [[
   local get_request, top, calls, miss, set = x.get_request, x.top, x.calls, x.miss, x.set
   local entered, in_flight, count_attempts, cache = x.entered, x.in_flight, x.count_attempts, x.cache
   local index, add, update = set.index, x.library.fn.add, x.library.fn.blob_update_int
+  local count = x.library.fn.add_value
   local now, tonumber, server = x.now, tonumber, set.server
   return function()
     local r = get_request()
@@ -176,7 +177,7 @@ local SOURCE = [[
     end
     local us = (now() - start) * 1e6 + 0.5
     if not (us >= 1) then us = 0 end
-    if update(hot.times, 0, us, false) ~= 0 then set:fail() end
+    COUNT_TIME
     UPSTREAMS
   end
 ]]
@@ -186,10 +187,12 @@ local BYTES = [[
     if C.kstat_nginx_var(r, "request_length", 14, lowcase, 0, value, length, message) == 0 then
       local n, bytes = C.kstat_nginx_number(value[0], length[0]), hot.request_bytes
       if n > 0 then if hot.own then bytes[0] = bytes[0] + n else add(bytes, n) end end
+      COUNT_IN
     end
     if C.kstat_nginx_var(r, "bytes_sent", 10, lowcase, 0, value, length, message) == 0 then
       local n, bytes = C.kstat_nginx_number(value[0], length[0]), hot.response_bytes
       if n > 0 then if hot.own then bytes[0] = bytes[0] + n else add(bytes, n) end end
+      COUNT_OUT
     end
 ]]
 
@@ -251,9 +254,18 @@ function M.functions(server, options, set)
   for i, label in ipairs(options.labels) do
     calls[i] = label.call and caller(label)
   end
+  local function count_in(measures, number)
+    local lines = {}
+    for i, distribution in ipairs(set.kind.distributions) do
+      lines[#lines + 1] = distribution.measures == measures and ("if %s ~= 0 then set:fail() end"):format(
+        distribution.call:format(("hot.distributions[%d]"):format(i - 1), number)) or nil
+    end
+    return table.concat(lines, " ")
+  end
   local source = SOURCE:gsub("%u[%u_]+%u", {
     LOOKUP = lookup(options.labels),
-    BYTES = options.bytes and BYTES or "",
+    BYTES = options.bytes and BYTES:gsub("COUNT_(%u+)", function(way) return count_in(way:lower(), "n") end) or "",
+    COUNT_TIME = count_in("time", "us"),
     PRECISE_START = options.precise and "start = since" or "",
     UPSTREAMS = options.upstreams and UPSTREAMS or "",
   })

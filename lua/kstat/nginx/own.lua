@@ -2,6 +2,7 @@
 --
 -- Nothing here raises while requests are served: a value that cannot be counted is counted as refused, and a metric
 -- that cannot be made is a line in the error log and an object that does nothing.
+local distributions = require("kstat.nginx.distributions")
 local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
@@ -133,9 +134,11 @@ local function observe(metric, row, v)
   end
   local n = v * set.scale + 0.5
   n = n >= 1 and n - n % 1 or 0
-  local ok, message, errname = row.times:update(0, n)
-  if not ok and not set:fail(message, errname) then
-    set:refuse_value("range", message)
+  for i, distribution in ipairs(set.kind.distributions) do
+    local ok, message, errname = distribution:count(row.distributions[i], n)
+    if not ok and not set:fail(message, errname) then
+      set:refuse_value("range", message)
+    end
   end
 end
 
@@ -284,7 +287,7 @@ local function statistic_of(name, most, spec)
 end
 
 local FIELDS = { help = true, unit = true, labels = true, buckets = true, percentiles = true, step = true,
-  family = true }
+  family = true, lowest = true, highest = true, scale = true, latency = true }
 
 local function check_spec(spec, name)
   if type(spec) ~= "table" or type(spec.labels or {}) ~= "table" or type(spec.buckets or {}) ~= "table" then
@@ -307,7 +310,7 @@ end
 local ENDINGS = {
   app_counter = { "", "_total", "_created" },
   app_gauge = { "" },
-  app_histogram = { "", "_bucket", "_sum", "_count", "_created", "_quantile" },
+  app_histogram = { "", "_bucket", "_sum", "_count", "_created" },
   app_queue = { "_waiting", "_active", "_done", "_done_total", "_bytes", "_bytes_total", "_waiting_seconds",
     "_waiting_seconds_total", "_active_seconds", "_active_seconds_total" },
 }
@@ -423,24 +426,54 @@ local function scaled(unit, buckets, has_fractions)
 end
 M.scaled = scaled
 
+-- Checks where a distribution reaches from and to, in the unit, and its scale. Returns those of the two that are given.
+local function check_range(spec)
+  local ends = {}
+  for _, name in ipairs({ "lowest", "highest" }) do
+    local n = spec[name]
+    if n ~= nil and not (type(n) == "number" and n > (ends[1] or 0) and n < LARGEST) then
+      error("lowest and highest: numbers above 0 that grow expected", 0)
+    end
+    ends[#ends + 1] = n
+  end
+  if spec.scale ~= nil and not (type(spec.scale) == "number" and spec.scale % 1 == 0 and spec.scale >= 0 and
+      spec.scale <= 8) then
+    error("scale: 0 to 8 expected", 0)
+  end
+  return ends
+end
+
 --- A histogram.
 -- @string name at most 22 letters, digits and _
--- @tparam table spec `help`, `unit`, `labels`, `buckets`: the greatest value of each (those of times in seconds),
--- `percentiles`: whether p50 to p999 are kept too
+-- @tparam table spec `help`, `unit`, `labels`, `buckets`: the greatest value of each (those of times in seconds);
+-- `percentiles`: any interval has p50 to p999, of values between `lowest` and `highest` (in the unit) at the `scale`
+-- 0 to 8, each as usual for the unit unless given
 -- @treturn metric `observe(v, labels...)`, `with(labels...)`, `remove(labels...)`
 -- @raise a line
 function M.histogram(server, name, spec)
   local statistic = statistic_of(name, 22, spec)
   check_spec(spec, name)
-  local scale, unit, bounds = scaled(spec.unit, spec.buckets or SECONDS, spec.family)
-  local template, message = rows.template({ vois = { statistic }, bounds = bounds, percentiles = spec.percentiles })
-  if not template then
+  local ends, list, message = check_range(spec), {}, nil
+  local per, unit, bounds = scaled(spec.unit, spec.buckets or not spec.percentiles and SECONDS or ends, spec.family)
+  local function steps(n)
+    return n and math.floor(n * per + 0.5)
+  end
+  local times_class = spec.percentiles and "app." .. statistic or nil
+  if spec.percentiles then
+    list[1] = distributions.exponential({ class = times_class, unit = unit, desc = spec.help or
+      statistic:gsub("_", " "), scale = spec.scale,
+      lowest = steps(spec.lowest), highest = steps(spec.highest) })
+  end
+  if spec.buckets or not spec.percentiles then
+    list[#list + 1], message = distributions.buckets({ names = { statistic }, bounds = bounds, unit = unit,
+      desc = spec.help, ending = list[1] and ",le" })
+  end
+  if message then
     error(("%s: %s"):format(name, message), 0)
   end
-  local metric = make(server, name, statistic, spec, { class = "app_histogram", statistics = {}, template = template,
-    vois = { [statistic] = { unit = unit, desc = spec.help } } }, histogram_meta)
-  metric.rows.scale = scale
-  metric.rows.has_digest = spec.percentiles
+  local metric = make(server, name, statistic, spec, { class = "app_histogram", statistics = {}, distributions = list,
+    times_class = times_class }, histogram_meta)
+  metric.rows.scale, metric.rows.has_buckets = per, spec.buckets ~= nil
   return metric
 end
 
@@ -456,36 +489,52 @@ local function finish(queue, line, ok, message, errname)
   end
 end
 
---- Something enters the queue, starts to be served, and is done, with so many bytes.
+-- A token that a caller gives, or nil: what is none is as good as none.
+local function token_of(token)
+  return type(token) == "number" and token > 0 and token < LARGEST and token - token % 1 or nil
+end
+
+--- Something enters the queue, starts to be served, and is done, with so many bytes. A token says which, see pub:io().
 function queue_methods.enter(queue)
+  local token, message, errname
   if not queue.server.is_damaged then
-    finish(queue, "it cannot enter", queue.k:waitq_enter())
+    token, message, errname = queue.k:enter()
+    finish(queue, "it cannot enter", token, message, errname)
   end
+  return token
 end
 
-function queue_methods.start(queue)
+function queue_methods.start(queue, token)
+  local started, message, errname
+  token = token_of(token)
   if not queue.server.is_damaged then
-    finish(queue, "nothing waits that could be started", queue.k:waitq_to_runq())
+    if token then
+      started, message, errname = queue.k:start(token)
+    else
+      started, message, errname = queue.k:waitq_to_runq()
+    end
+    finish(queue, "nothing waits that could be started", started, message, errname)
   end
+  return started and started ~= true and started or nil
 end
 
-function queue_methods.done(queue, bytes)
+function queue_methods.done(queue, bytes, token)
   if not (type(bytes) == "number" and bytes >= 0 and bytes < LARGEST) then
     bytes = 0
   end
   if not queue.server.is_damaged then
-    finish(queue, "nothing is served that could be done", queue.k:done("read", bytes - bytes % 1))
+    finish(queue, "nothing is served that could be done", queue.k:finish(token_of(token), "read", bytes - bytes % 1))
   end
 end
 
---- A queue: how much waits and is served, for how long, as of a disk.
--- @treturn queue `enter()`, `start()`, `done(bytes)`
+--- A queue: how much waits and is served, for how long, as of a disk; with `latency` for how long each.
+-- @treturn queue `enter()`, `start(token)`, `done(bytes, token)`
 -- @raise a line
 function M.queue(server, name, spec)
   statistic_of(name, 25)
   check_spec(spec, name)
   check_kind(server, name, "app_queue")
-  local k, message = server.pub:io({ name = "app," .. name, class = "app_queue" })
+  local k, message = server.pub:io({ name = "app," .. name, class = "app_queue", latency = spec.latency or nil })
   if not k then
     error(("%s: %s"):format(name, message), 0)
   end

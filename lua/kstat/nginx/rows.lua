@@ -1,10 +1,10 @@
---- Rows: for each set of labels a kstat with the labels as texts and with numbers, and one with distributions.
+--- Rows: for each set of labels a kstat with the labels as texts and with numbers, and those with distributions.
 --
 -- All workers share the kstats of a row; each has an object of its own for it.
 local ffi = require("ffi")
+local distributions = require("kstat.nginx.distributions")
 local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")
-local stats = require("kstat.stats")
 
 -- What the log phase needs of a row: LuaJIT reads the fields of a structure without checks of their types. The second
 -- one is a whole row with one number, of which there may be a hundred thousand.
@@ -12,7 +12,7 @@ ffi.cdef([[
 typedef struct {
   const volatile int64_t *place, *times_place;
   int64_t crtime, times_crtime;
-  void *times;
+  void *distributions[4];
   int64_t *request_bytes, *response_bytes;
   bool own;
   int64_t *cells[64];
@@ -36,42 +36,6 @@ local DAMAGE = { EIO = true, EAGAIN = true }
 
 local set_methods = {}
 local set_meta = { __index = set_methods }
-
---- Makes the template of distributions.
--- @tparam table distributions `vois`: names, by which the values of interest are numbered from 0; `bounds`: bounds of
--- the buckets, in the unit of the values, each the greatest value of its bucket; `percentiles`: whether there is a
--- digest
--- @treturn[1] template
--- @treturn[2] nil
--- @treturn[2] string message
-function M.template(distributions)
-  -- A blob has at most 65,535 bytes, 16 of them for each bucket; a digest takes 2,432.
-  local most = math.floor((65535 / #distributions.vois - (distributions.percentiles and 2559 or 127)) / 16)
-  if #distributions.bounds > most then
-    return nil, ("buckets: at most %d expected for %s, got %d"):format(most, table.concat(distributions.vois, ", "),
-      #distributions.bounds)
-  end
-  -- Prometheus counts a value that is a bound below it. A blob counts it above, so its bounds are greater by one.
-  local bounds = { 0 }
-  for i, bound in ipairs(distributions.bounds) do
-    bounds[i + 1] = bound + 1
-  end
-  local name = "kstat.nginx." .. ngx.md5(table.concat(bounds, ",") .. table.concat(distributions.vois, ",") ..
-    tostring(distributions.percentiles))
-  local template, message = stats.template(name)
-  for id, voi in ipairs(template and distributions.vois or {}) do
-    local list = { stats.sum(), stats.crhist64_usr(bounds) }
-    if distributions.percentiles then
-      list[3] = stats.tdgstclust64(100, 4)
-    end
-    local ok
-    ok, message = template:add_voi(id - 1, voi, "u64", list)
-    if not ok then
-      return nil, message
-    end
-  end
-  return template, message
-end
 
 -- Creates the kstat of labels and numbers, or joins that which another worker made.
 local function publish_row(set, name, values)
@@ -100,28 +64,43 @@ local function attach_number(set, name, values)
   return row
 end
 
+-- Publishes the distributions of a row; the last one has the name of the row if that has no kstat of its own. The array
+-- of them; nil, message, errno name: none is there.
+local function publish_distributions(set, row, is_alone)
+  local list, all = {}, set.kind.distributions or {}
+  for i, distribution in ipairs(all) do
+    local message, errname
+    list[i], message, errname = distribution:publish(set.server.pub,
+      is_alone and i == #all and row.name or row.name .. distribution.ending, set.kind)
+    if not list[i] then
+      for j = 1, i - 1 do
+        list[j]:delete()
+      end
+      return nil, message, errname
+    end
+  end
+  return list
+end
+
 -- Creates the kstats of a row, or joins those that other workers made. true, or nil, message, errno name.
 local function attach(set, row)
-  local pub, kind = set.server.pub, set.kind
-  local k, message, errname
+  local kind = set.kind
+  local k, list, message, errname
   if #kind.labels + #kind.statistics > 0 then
     k, message, errname = publish_row(set, row.name, row.values)
     if not k then
       return nil, message, errname
     end
   end
-  local times
-  if kind.template then
-    times, message, errname = pub:blob({ name = k and row.name .. ",time" or row.name, class = kind.class .. "_time",
-      template = kind.template, vois = kind.vois, persistent = kind.persistent })
-    if not times then
-      if k then
-        k:delete()
-      end
-      return nil, message, errname
+  list, message, errname = publish_distributions(set, row, not k)
+  if not list then
+    if k then
+      k:delete()
     end
+    return nil, message, errname
   end
-  row.k, row.times = k, times
+  local times = list[1]
+  row.k, row.times, row.distributions = k, times, list
   row.place, row.crtime = (k or times):pin()
   row.times_place, row.times_crtime = (times or k):pin()
   row.codes, row.classes, row.counters = {}, {}, {}
@@ -151,7 +130,9 @@ function set_methods.heat(self, row)
   end
   hot.place, hot.crtime = row.place, row.crtime
   hot.times_place, hot.times_crtime = row.times_place, row.times_crtime
-  hot.times = row.times.record
+  for i, distribution in ipairs(row.distributions) do
+    hot.distributions[i - 1] = distribution.record
+  end
   for i, name in ipairs(self.cell_names) do
     hot.cells[i - 1] = cell_of(row.counters[name])
   end
@@ -166,8 +147,8 @@ end
 -- Puts the counters of the row of refused labels into this one.
 local function divert(set, row)
   local other = set:other()
-  for _, field in ipairs({ "k", "times", "place", "crtime", "times_place", "times_crtime", "codes", "classes",
-      "counters", "rest" }) do
+  for _, field in ipairs({ "k", "times", "distributions", "place", "crtime", "times_place", "times_crtime", "codes",
+      "classes", "counters", "rest" }) do
     row[field] = other[field]
   end
   row.hot = nil
@@ -339,10 +320,11 @@ end
 -- @function set:remove_all
 function set_methods.remove_all(self)
   local ks = self.server:chain()
-  local sum = self.statistic .. "_sum"
+  local sum, times_class = self.statistic .. "_sum", self.kind.times_class
   for _, k in ipairs(ks and ks:select(self.server.options.name .. ":0") or {}) do
-    if k.class:find(self.kind.class, 1, true) == 1 and (k:get(self.statistic) or k:get(sum)) then
-      self.server:remove_row((k.name:gsub(",time$", "")))
+    if k.class == times_class or k.class:find(self.kind.class, 1, true) == 1 and
+        (k:get(self.statistic) or k:get(sum)) then
+      self.server:remove_row(distributions.row_of(k.name))
     end
   end
 end
@@ -354,7 +336,8 @@ end
 --   * `prefix`, `class`: of the kstats
 --   * `labels`: their names
 --   * `statistics`: the numbers, as pub:named() takes them
---   * `template`, `vois`: of the distributions; nil: none
+--   * `distributions`: of kstat.nginx.distributions, that of times first; nil: none
+--   * `times_class`: their class, where they have one of their own
 --   * `unlimited`: these rows do not count for max_rows
 --   * `is_number`: rows are of the type kstat_nginx_cell; there is one statistic, and no distributions
 -- @treturn[1] set

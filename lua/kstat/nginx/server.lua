@@ -1,6 +1,7 @@
 --- What there is once in an nginx: how many rows, reloads, restarts, connections, and the sizes of dictionaries.
 local ffi = require("ffi")
 local chains = require("kstat.chain")
+local distributions = require("kstat.nginx.distributions")
 local rows = require("kstat.nginx.rows")
 
 ffi.cdef([[
@@ -104,11 +105,13 @@ function methods.rest(self)
   end
 end
 
---- Removes the kstats of a row by its name.
+--- Removes the kstats of a row by its name. Workers look only whether the first two are there, which therefore go last.
 -- @function server:remove_row
 function methods.remove_row(self, name)
+  for i = #distributions.ENDINGS, 1, -1 do
+    self.pub:remove(name .. distributions.ENDINGS[i])
+  end
   local existed = self.pub:remove(name)
-  self.pub:remove(name .. ",time")
   if existed then
     self:count_row(-1)
   end

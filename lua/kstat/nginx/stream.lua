@@ -2,6 +2,7 @@
 --
 -- One worker reads what was written since it looked last. Where it stopped is in the memory of all workers, so that the
 -- next one goes on there. A log that was moved away is read to its end first.
+local distributions = require("kstat.nginx.distributions")
 local files = require("kstat.nginx.files")
 local log = require("kstat.nginx.log")
 local rows = require("kstat.nginx.rows")
@@ -17,8 +18,9 @@ local LINE = "^(%S+) (%d+) (%d+) (%d+) ([%d.]+)$"
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.publish(server, options)
-  local template, message = rows.template({ vois = { "time" }, bounds = options.bounds })
-  if not template then
+  local times, message = distributions.buckets({ names = { "time" }, bounds = options.bounds, unit = "us",
+    desc = "time of a session" })
+  if not times then
     return nil, message
   end
   local statistics = log.code_statistics("class", "sessions by status")
@@ -26,7 +28,7 @@ function M.publish(server, options)
     statistics[#statistics + 1] = { name = name, unit = "bytes", meta = "bytes", desc = "bytes of clients " .. name }
   end
   server.streams, message = rows.new(server, { prefix = "stream", class = "stream", labels = { "server" },
-    statistics = statistics, template = template, vois = { time = { unit = "us", desc = "time of a session" } } })
+    statistics = statistics, distributions = { times } })
   local k
   if server.streams then
     k, message = server.pub:named({ name = "nginx,stream", class = "nginx_stream", shards = 1, statistics = {

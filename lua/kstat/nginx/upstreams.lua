@@ -1,4 +1,5 @@
 --- Attempts to reach upstreams, and what caches answered.
+local distributions = require("kstat.nginx.distributions")
 local rows = require("kstat.nginx.rows")
 
 local M = {}
@@ -21,16 +22,13 @@ M.split = split
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.rows(server, options, statistics)
-  local template, message = rows.template({ vois = TIMES, bounds = options.bounds })
-  if not template then
+  local times, message = distributions.buckets({ names = TIMES, bounds = options.bounds, unit = "us",
+    desc = "time of an attempt until then" })
+  if not times then
     return nil, message
   end
-  local vois = {}
-  for _, name in ipairs(TIMES) do
-    vois[name] = { unit = "us", desc = "time of an attempt until then" }
-  end
   return rows.new(server, { prefix = "up", class = "upstream", labels = { "upstream", "addr" }, statistics = statistics,
-    template = template, vois = vois })
+    distributions = { times } })
 end
 
 -- Counts one attempt; a time that is no number was not reached.

@@ -30,9 +30,10 @@ local names, values = {}, {}
 -- owner: function(name), the kstat of this module with that name, which has the labels of a kstat of times.
 local function title_of(k, owner)
   local row, ending = k.name:match("^(.*~%x%x%x%x%x%x%x%x)(.*)$")
-  local class = row and k.class:gsub("_time$", "")
-  local prefix = ROWS[class]
-  local labelled = prefix and (ending == ",time" and owner(row) or k)
+  local class = row and k.class:gsub("_time$", ""):gsub("^http_%a+$", "http")
+  local own = row and class:match("^app%.(.*)$")
+  local prefix = own and "app," .. own .. "," or ROWS[class]
+  local labelled = prefix and (ending ~= "" and owner(row) or k)
   local n = labelled and core.list(labelled, names, values)
   if not n then
     return nil
