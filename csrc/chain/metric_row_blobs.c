@@ -21,16 +21,12 @@ struct ks_metric_blob {
 	size_t numbers, n; /* the number of its first one, and how many it has */
 };
 
-/*
- * A histogram, or a quantile, of the blobs of a kind. Its numbers in a blob begin at number `at`: of a
- * histogram values in no bucket, the buckets and the sum, of a quantile one, which is no number where there
- * are no values.
- */
+/* A histogram of the blobs of a kind. Its numbers in a blob begin at number `at`: values in no bucket, buckets, sum. */
 struct part {
-	char stat[KSTAT_STRLEN]; /* the value of interest, or the quantile's statistic */
-	uint32_t family, own;    /* of a quantile: the offset of its label */
-	uint32_t *le;            /* owned; of a histogram: the offsets of the labels of its buckets */
-	size_t buckets, at;      /* 0 buckets: a quantile */
+	char stat[KSTAT_STRLEN]; /* the value of interest */
+	uint32_t family;
+	uint32_t *le;            /* owned: the offsets of the labels of its buckets */
+	size_t buckets, at;
 	uint64_t per;
 };
 
@@ -171,13 +167,8 @@ find_numbers(const struct ks_metric_blob_kind *kind, const kstat_t *k, struct ks
 
 	for (size_t i = 0; i < kind->n; i++) {
 		const struct part *p = &kind->part[i];
-		struct ks_value *to = numbers + p->at, v;
+		struct ks_value *to = numbers + p->at;
 
-		if (p->buckets == 0) {
-			if (ks_blob_find(k, p->stat, strlen(p->stat), "", 0, &v) != NULL)
-				*to = v;
-			continue;
-		}
 		if (!ks_blob_histogram_open(&h, k, p->stat, strlen(p->stat), 0) || h.n != p->buckets)
 			continue;
 		(void)ks_blob_find(k, p->stat, strlen(p->stat), "_oob", 0, to);
@@ -202,11 +193,11 @@ add_part(struct ks_metric_blob_kind *kind, const char *stat, uint32_t family, si
 	p = &kind->part[kind->n];
 	*p = (struct part){ .family = family, .buckets = buckets, .at = kind->numbers };
 	strcpy(p->stat, stat);
-	p->le = buckets > 0 ? calloc(buckets, sizeof(*p->le)) : NULL;
-	if (buckets > 0 && p->le == NULL)
+	p->le = calloc(buckets, sizeof(*p->le));
+	if (p->le == NULL)
 		return NULL;
 	kind->n++;
-	kind->numbers += buckets > 0 ? buckets + 2 : 1;
+	kind->numbers += buckets + 2;
 	return p;
 }
 
@@ -273,18 +264,6 @@ ks_metric_blob_kind_new(struct ks_seg_walk *w, const struct ks_seg_entry *e, uin
 			    strcmp(name->stat, voi[v].name) == 0)
 				add_histogram_part(kind, &b.k, &voi[v], name, s);
 		}
-		for (size_t v = 0; name->type == KS_METRIC_SUMMARY && v < nvois; v++) {
-			size_t n = strlen(voi[v].name);
-			uint64_t per = name->per;
-			struct part *p = strncmp(name->stat, voi[v].name, n) == 0 && name->stat[n] == '_' ?
-			    add_part(kind, name->stat, ks_metric_row_family(s, name->family, name->type, voi[v].name,
-			    "", voi[v].desc, &per), 0) : NULL;
-
-			if (p != NULL) {
-				p->per = name->per;
-				p->own = ks_metric_own_labels(s, name->labels);
-			}
-		}
 	}
 	kind->word_at = ks_blob_first(nvois);
 	kind->has_shards = b.shards != 1;
@@ -309,9 +288,6 @@ add_part_samples(const struct part *p, const struct ks_value *numbers, struct ks
 {
 	struct ks_value total = { .kind = KS_VALUE_U64, .bits = 64 };
 
-	if (p->buckets == 0)
-		return ks_metric_is_number(numbers) ?
-		    ks_metric_add_sample(s, p->family, 1, p->per, KS_PART_VALUE, p->own, numbers) : 0;
 	total.u64 = numbers[0].kind == KS_VALUE_U64 ? numbers[0].u64 : 0;
 	for (size_t i = 0; i < p->buckets; i++) {
 		total.u64 += numbers[1 + i].u64;
@@ -329,7 +305,7 @@ is_empty(const struct ks_metric_blob_kind *kind, const struct ks_value *numbers)
 	const struct part *p = kind->part;
 
 	for (size_t i = 0; kind->n > 0 && i <= p->buckets; i++) {
-		if (p->buckets > 0 && numbers[i].kind == KS_VALUE_U64 && numbers[i].u64 != 0)
+		if (numbers[i].kind == KS_VALUE_U64 && numbers[i].u64 != 0)
 			return false;
 	}
 	return true;
@@ -379,7 +355,7 @@ ks_metric_blob_add(struct ks_metric_blob_kind *kind, struct ks_seg_walk *w, cons
 	if (kept != NULL)
 		rc = keep(kept, kind, e, offset, word, numbers);
 	for (size_t i = 0; rc == 0 && i < kind->n && !(is_other && is_empty(kind, numbers)); i++) {
-		if (kind->part[i].buckets == 0 || numbers[kind->part[i].at + 1].kind == KS_VALUE_U64)
+		if (numbers[kind->part[i].at + 1].kind == KS_VALUE_U64)
 			rc = add_part_samples(&kind->part[i], numbers + kind->part[i].at, s);
 	}
 	ks_buf_free(&b);

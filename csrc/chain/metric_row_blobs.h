@@ -1,6 +1,6 @@
 /*
- * metric_row_blobs.h - the distributions of rows (metric_rows.h) that are statsblobs: histograms and
- * quantiles. SPDX-License-Identifier: MIT
+ * metric_row_blobs.h - the distributions of rows (metric_rows.h) that are statsblobs: histograms with buckets that
+ * somebody chose. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_ROW_BLOBS_H
 #define CHAIN_METRIC_ROW_BLOBS_H
