@@ -1,0 +1,152 @@
+-- kstatlua diff on captures whose changes are known: which statistics differ, since when, and what came and went.
+local capture = require("support.capture")
+local run = require("support.run")
+
+local START, STEP = 1700000000, 10 -- of the first sample, and seconds between two
+
+-- A generator of the same numbers in every Lua: 0 to 1.
+local function dice(seed)
+  return function()
+    seed = (seed * 16807) % 2147483647
+    return seed / 2147483647
+  end
+end
+
+-- A kstat of one statistic, in sample i.
+local function one(module, name, class, crtime, i, statistic, value)
+  local text = type(value) == "string" and ('"%s"'):format(value) or ("%.0f"):format(value)
+  return capture.kstat(module, 0, name, class, 1, crtime, 1000 + STEP * i, ('"%s":%s'):format(statistic, text))
+end
+
+-- A capture of so many samples: 40 counters with noise, and what `more(i, list)` adds to sample i.
+local function file_of(samples, more)
+  local path, random, noise, out = os.tmpname(), dice(11), {}, {}
+  for i = 1, samples do
+    local list = {}
+    for j = 1, 40 do
+      noise[j] = (noise[j] or 0) + 1000 + math.floor(200 * random())
+      list[j] = one("noise", "n" .. j, "misc", 1, i, "count", noise[j])
+    end
+    more(i, list, random)
+    out[i] = ("%d\n[%s]\n"):format(START + STEP * i, table.concat(list, ","))
+  end
+  run.write_file(path, table.concat(out, "\n"))
+  return path
+end
+
+-- Adds a counter that counts `slow` a sample, and `fast` from the sample `at` on.
+local function step(name, at, slow, fast)
+  local count = 0
+  return function(i, list, random)
+    count = count + math.floor((i >= at and fast or slow) * (0.95 + 0.1 * random()))
+    list[#list + 1] = one("app", name, "misc", 1, i, "count", count)
+  end
+end
+
+local function lines(text)
+  local list = {}
+  for line in text:gmatch("[^\n]+") do
+    list[#list + 1] = line
+  end
+  return list
+end
+
+-- The lines of `diff -j` about one kind, each cut to what is asked for.
+local function found(file, kind, ...)
+  local r = run.run({ "kstatlua", "diff", "-r", file, "-j", ... })
+  assert.equal("", r.err)
+  local list = {}
+  for _, line in ipairs(lines(r.out)) do
+    list[#list + 1] = line:find('"kind":"' .. kind .. '"', 1, true) and line or nil
+  end
+  return list
+end
+
+local function field(line, name)
+  return line:match('"' .. name .. '":"([^"]*)"') or tonumber(line:match('"' .. name .. '":([^,}]*)'))
+end
+
+describe("kstatlua diff", function()
+  local file
+  after_each(function()
+    if file then
+      os.remove(file)
+    end
+    file = nil
+  end)
+
+  it("finds a load that began with the window, at its sample, and nothing of the noise", function()
+    local load = step("busy", 301, 10000, 90000)
+    file = file_of(360, load)
+    local list = found(file, "differs", "--from", tostring(START + 10 * 300), "--to", tostring(START + 10 * 360))
+    assert.equal(1, #list)
+    assert.same({ "app:0:busy:count", START + 3010 }, { field(list[1], "statistic"), field(list[1], "time") })
+    assert.near(1000, field(list[1], "base"), 20)
+    assert.near(9000, field(list[1], "window"), 180)
+    assert.near(2 / 184756, field(list[1], "p"), 1e-9)
+  end)
+
+  it("brings what moves together into one group, and what moves alone into another", function()
+    local first, second, third = step("a", 305, 1000, 5000), step("b", 305, 70, 7000), step("c", 290, 9000, 1000)
+    file = file_of(360, function(...)
+      first(...)
+      second(...)
+      third(...)
+    end)
+    local groups = {}
+    for _, line in ipairs(found(file, "differs", "--from", tostring(START + 3000), "--to", tostring(START + 3600))) do
+      groups[field(line, "statistic")] = field(line, "group")
+    end
+    assert.equal(groups["app:0:a:count"], groups["app:0:b:count"])
+    assert.is_true(groups["app:0:c:count"] ~= groups["app:0:a:count"])
+  end)
+
+  it("finds nothing where nothing changed, and says how much it compared", function()
+    file = file_of(200, function() end)
+    local r = run.run({ "kstatlua", "diff", "-r", file })
+    assert.same({ 0, "" }, { r.status, r.err })
+    assert.truthy(r.out:find("\n0 of 40 statistics differ\n", 1, true))
+  end)
+
+  it("tells what came, went and began anew, and which texts changed, with the times", function()
+    file = file_of(360, function(i, list)
+      list[#list + 1] = i >= 310 and one("app", "new", "misc", 4100, i, "count", i) or nil
+      list[#list + 1] = i < 320 and one("app", "old", "misc", 1, i, "count", i) or nil
+      list[#list + 1] = one("app", "again", "misc", i >= 330 and 4300 or 1, i, "count", i)
+      list[#list + 1] = one("eth0", "link", "misc", 1, i, "state", i >= 340 and "down" or "up")
+    end)
+    local window = { "--from", tostring(START + 3000), "--to", tostring(START + 3600) }
+    for kind, at in pairs({ came = 310, went = 320, restarted = 330 }) do
+      local list = found(file, kind, window[1], window[2], window[3], window[4])
+      assert.same({ 1, "app", START + 10 * at }, { #list, field(list[1], "module"), field(list[1], "time") }, kind)
+    end
+    local list = found(file, "changed", window[1], window[2], window[3], window[4])
+    assert.same({ 1, "eth0:0:link:state", "up", "down", START + 3400 }, { #list, field(list[1], "statistic"),
+      field(list[1], "base"), field(list[1], "window"), field(list[1], "time") })
+  end)
+
+  it("compares two recordings", function()
+    file = file_of(100, step("busy", 1, 10000, 10000))
+    local other = file_of(100, step("busy", 1, 30000, 30000))
+    local r = run.run({ "kstatlua", "diff", file, other })
+    os.remove(other)
+    assert.same({ 0, "" }, { r.status, r.err })
+    assert.truthy(r.out:find("app:0:busy count  [%d.]+/s %-> [%d.]+/s"))
+    assert.truthy(r.out:find("\n1 of 41 statistics differ\n", 1, true))
+  end)
+
+  it("says in one line what it cannot compare", function()
+    file = file_of(30, function() end)
+    for message, words in pairs({
+      ["the window has 3 intervals; at least 5 are needed to tell a difference from chance"] =
+        { "-r", file, "--from", tostring(START + 250), "--to", tostring(START + 280) },
+      ["the base has 0 intervals; at least 5 are needed to tell a difference from chance"] =
+        { "-r", file, "--from", tostring(START), "--to", tostring(START + 280) },
+      ["two recordings are needed, or --at, --from or -r; 'kstatlua diff -h' explains"] = { file },
+    }) do
+      local r = run.run({ "kstatlua", "diff", env = { TZ = "UTC" }, (table.unpack or unpack)(words) })
+      assert.same({ "diff: " .. message .. "\n", "" }, { r.err, r.out })
+      assert.is_true(r.status == 1 or r.status == 2)
+    end
+  end)
+end)
