@@ -260,10 +260,11 @@ kid_t kstat_write(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 
 /*
  * As kstat_open(), but without the running machine.
- * kstat_open_capture: opens a file made by `kstat -j`, or a recording; "-" is standard input.
- * Environment: KSTAT_FROM and KSTAT_TO, in seconds since 1970 or as "2026-11-21 14:05", bound its samples
- * by time. Returns NULL with errno, beside those of open(): ENODATA no sample in that time, EINVAL not a
- * time, EBADMSG damaged.
+ * kstat_open_capture: opens a file made by `kstat -j`, a recording, a directory of recordings, or several, each in a
+ * line; "-" is standard input.
+ * Environment: KSTAT_FROM and KSTAT_TO, times as kstat(7) has them, bound its samples, or KSTAT_AT makes them the
+ * two of the interval that ends then. Returns NULL with errno, beside those of open(): ENODATA no sample in that time,
+ * EINVAL not a time, or files of two machines, EBADMSG damaged.
  * kstat_open_roots: opens other directories in place of /proc and /sys (NULL: the default), which must
  * exist and may be empty; published kstats and those of this process are left out.
  */

@@ -118,9 +118,12 @@ local function users_of(trust)
   return list
 end
 
---- What `kstat.open` opens: `capture` (?string): a file as in its string form, of which `from` and `to`
--- (?string|number) bound the samples by their time of day: seconds since 1970, or local time as "2026-11-21 14:05"
--- (without them `$KSTAT_FROM` and `$KSTAT_TO` do). `proc` and `sys` (?string): other directories in place of /proc and
+--- What `kstat.open` opens: `capture` (?string): a file or a directory as in its string form, or several, each in a line.
+-- `from` and `to` (?string|number) bound the samples, and `at` (?string|number) makes them the one interval that ends
+-- then, from one sample to the next or, with `interval` (?number), of so many seconds: times in any form that kstat(7)
+-- has, such as "14:32", "yesterday 3:12", "-3h" or seconds since 1970 (without them `$KSTAT_FROM`, `$KSTAT_TO` and
+-- `$KSTAT_AT` do); `host` (?string): of recordings of several machines, the one that is meant. If one of these is there
+-- and no `capture`, it is what was recorded of this machine. `proc` and `sys` (?string): other directories in place of /proc and
 -- /sys. `only` (?spec|{spec,...}): the chain holds what any of these selectors matches and looks for nothing else,
 -- which is cheaper, most so where a class is given. `published` (?boolean): true: of the machine only what processes
 -- publish, false: all but that. `processes` (?boolean|integer|string|{integer|string,...}): true: kstats of all
@@ -139,7 +142,7 @@ end
 
 --- Opens a chain of kstats. Only headers are looked at; data is read when it is asked for.
 -- @tparam[opt] string|source source none: the machine, or what `$KSTAT_SOURCE` names; a string: a capture (output of
--- `kstat -j`, or a recording; "-": standard input)
+-- `kstat -j`; "-": standard input), a recording, or a directory of recordings
 -- @tparam[opt] {selector,...} asked compiled selectors of what is listed only for those who ask for it, such as
 -- processes: the chain has what they select, too
 -- @treturn chain
@@ -368,6 +371,15 @@ end
 --- In a replay: whether the last update found no further sample.
 -- @treturn boolean
 -- @function ks:ended
+
+--- In a replay: whether this sample makes no difference with the one before, because the machine was started again or
+-- nothing was recorded for long in between.
+-- @treturn boolean
+-- @function ks:is_cut
+
+--- Whether this is a replay of one interval (`at`): the chain has its first sample, and behind an update its last one.
+-- @treturn boolean
+-- @function ks:is_interval
 
 --- In a replay: whether something was left out because it is damaged, or a regular expression was given up;
 -- `ks:warnings()` says what. A recording that ends inside a sample is in order: that is how a killed recorder

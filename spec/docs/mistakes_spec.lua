@@ -1,8 +1,8 @@
--- doc/mistakes.md: each mistake has the answer that the page shows, and its exit status.
+-- doc/mistakes.md and doc/past.md: what the pages show is what is answered, with the exit status.
 local run = require("support.run")
 local transcript = require("support.transcript")
 
-describe("the page of mistakes", function()
+describe("the page", function()
   local dir = transcript.directory()
   local has_terminal = run.shell("script -qec true /dev/null </dev/null").status == 0
 
@@ -10,14 +10,22 @@ describe("the page of mistakes", function()
     run.remove_directory(dir)
   end)
 
-  it("shows what thirty mistakes are answered with", function()
+  local function check(page, least)
     local count = 0
-    transcript.each(run.read_file("doc/mistakes.md"), dir, function(line, output)
+    transcript.each(run.read_file(page), dir, function(line, output)
       if has_terminal or not line:find("^script ") then
         transcript.check(dir, line, output)
       end
       count = count + 1
     end)
-    assert.truthy(count >= 30, count)
+    assert.truthy(count >= least, count)
+  end
+
+  it("of mistakes shows what thirty of them are answered with", function()
+    check("doc/mistakes.md", 30)
+  end)
+
+  it("of the past shows what was recorded at a time", function()
+    check("doc/past.md", 5)
   end)
 end)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -100,20 +101,22 @@ fail_gap(int64_t from, int64_t to)
 }
 
 static int
-fail_outside(const struct ks_files *files, const struct times *t, int64_t time)
+fail_outside(const struct ks_files *files, const struct times *t, int64_t time, int64_t length)
 {
-	char a[KS_WHEN_SIZE], b[KS_WHEN_SIZE], c[KS_WHEN_SIZE];
+	char a[KS_WHEN_SIZE], b[KS_WHEN_SIZE], c[KS_WHEN_SIZE], seconds[32] = "";
 	int64_t last, first = files->n > 1 || t->n == 0 ? files->file[0].first : t->time[0];
 
 	if (ks_interval_end(files, &last) != 0)
 		return -1;
-	return ks_fail(ENODATA, "no interval ends at %s: samples are from %s to %s", ks_when_write(a, time),
+	if (length > 0)
+		(void)snprintf(seconds, sizeof(seconds), " of %g s", (double)length / KS_NANOSEC);
+	return ks_fail(ENODATA, "no interval%s ends at %s: samples are from %s to %s", seconds, ks_when_write(a, time),
 	    ks_when_write(b, first), ks_when_write(c, last));
 }
 
 /* Checks that nothing is missing between the samples a and b, and between b and the time; as ks_interval_find(). */
 static int
-check_gaps(const struct ks_files *files, const struct times *t, size_t a, size_t b, int64_t time)
+check_gaps(const struct ks_files *files, const struct times *t, size_t a, size_t b, int64_t time, int64_t length)
 {
 	int64_t beside = b > 0 ? distance(t, b - 1) : 0;
 
@@ -124,7 +127,7 @@ check_gaps(const struct ks_files *files, const struct times *t, size_t a, size_t
 	if (b + 1 < t->n && is_gap(t, b) && ks_time_between(t->time[b], time) > usual(t, b))
 		return fail_gap(t->time[b], t->time[b + 1]);
 	if (b + 1 == t->n && ks_time_between(t->time[b], time) / KS_GAP > beside)
-		return fail_outside(files, t, time);
+		return fail_outside(files, t, time, length);
 	return 0;
 }
 
@@ -176,8 +179,8 @@ find(struct times *t, const struct ks_files *files, int64_t time, int64_t length
 			break;
 	}
 	if (b == 0 || a == b - 1)
-		return fail_outside(files, t, time);
-	if (check_gaps(files, t, a, b - 1, time) != 0)
+		return fail_outside(files, t, time, length);
+	if (check_gaps(files, t, a, b - 1, time, length) != 0)
 		return -1;
 	found->from = t->time[a];
 	found->to = t->time[b - 1];
