@@ -118,19 +118,20 @@ local function users_of(trust)
   return list
 end
 
---- What `kstat.open` opens: `capture` (?string): a file or a directory as in its string form, or several, each in a line.
--- `from` and `to` (?string|number) bound the samples, and `at` (?string|number) makes them the one interval that ends
--- then, from one sample to the next or, with `interval` (?number), of so many seconds: times in any form that kstat(7)
--- has, such as "14:32", "yesterday 3:12", "-3h" or seconds since 1970 (without them `$KSTAT_FROM`, `$KSTAT_TO` and
--- `$KSTAT_AT` do); `host` (?string): of recordings of several machines, the one that is meant. If one of these is there
--- and no `capture`, it is what was recorded of this machine. `proc` and `sys` (?string): other directories in place of /proc and
--- /sys. `only` (?spec|{spec,...}): the chain holds what any of these selectors matches and looks for nothing else,
--- which is cheaper, most so where a class is given. `published` (?boolean): true: of the machine only what processes
--- publish, false: all but that. `processes` (?boolean|integer|string|{integer|string,...}): true: kstats of all
--- processes of a Linux machine too, or of those named: a PID, a glob or /regular expression/ for the names of their
--- kstats, or an array of these; `threads` (?boolean|integer|string|{integer|string,...}): the same of threads, by
--- their own numbers and names. `args` (?boolean): the command lines of processes, which may hold secrets: true: of all
--- processes that the chain has; false: of none, even where a selector names them; default: where one does.
+--- What `kstat.open` opens: `capture` (?string): a file or a directory as in its string form, or several, each in a
+-- line. `from` and `to` (?string|number) bound the samples, and `at` (?string|number) makes them the one interval that
+-- ends then, from one sample to the next or, with `interval` (?number), of so many seconds: times in any form that
+-- kstat(7) has, such as "14:32", "yesterday 3:12", "-3h" or seconds since 1970 (without them `$KSTAT_FROM`,
+-- `$KSTAT_TO` and `$KSTAT_AT` do); `host` (?string): of recordings of several machines, the one that is meant. If one
+-- of these is there and no `capture`, it is what was recorded of this machine. `proc` and `sys` (?string): other
+-- directories in place of /proc and /sys. `only` (?spec|{spec,...}): the chain holds what any of these selectors
+-- matches and looks for nothing else, which is cheaper, most so where a class is given. `published` (?boolean): true:
+-- of the machine only what processes publish, false: all but that. `processes`
+-- (?boolean|integer|string|{integer|string,...}): true: kstats of all processes of a Linux machine too, or of those
+-- named: a PID, a glob or /regular expression/ for the names of their kstats, or an array of these; `threads`
+-- (?boolean|integer|string|{integer|string,...}): the same of threads, by their own numbers and names. `args`
+-- (?boolean): the command lines of processes, which may hold secrets: true: of all processes that the chain has;
+-- false: of none, even where a selector names them; default: where one does.
 --
 -- Whose kstats these are: `machine` (?boolean): the machine's and nobody else's; `trust`
 -- (?string|integer|{string|integer,...}), a user's name or number, or an array of them: of published ones those of
@@ -206,7 +207,7 @@ local change = {
 -- @treturn {change,...}
 -- @fails "ENODATA" no sample is that old: the chain stays where it is; "EOPNOTSUPP" this is the machine; "ESPIPE" a
 -- capture comes from a pipe, which cannot be read twice; "EBADMSG" the file is damaged there
--- @usage assert(ks:seek(os.time() - 3600)); print(os.date("%T", ks:clock()))
+-- @usage if ks:seek(ks:time_of_day() + 600) ~= nil then print(os.date("%T", ks:clock())) end
 -- @function ks:seek
 
 --- Moves a recording or a capture to the sample before this one.
