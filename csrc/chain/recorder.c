@@ -11,14 +11,19 @@
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
 
-/* A keyframe costs about ten other frames; after one, a reader may start. */
+/*
+ * A reader starts at a keyframe, which costs as much as twenty other frames, and goes on from one of the light
+ * keyframes behind it, which cost as much as two.
+ */
 #define FRAMES_PER_KEY 360
+#define FRAMES_PER_LIGHT 60
 
 struct ks_recorder {
 	struct ks_rec_queue *queue; /* of a directory; NULL: there is a file */
 	struct ks_rec_writer file;
 	struct ks_store sample;     /* the one before, as its reader has it */
-	struct ks_rec_state state;
+	struct ks_store key_sample; /* that of the last keyframe */
+	struct ks_rec_state state, of_key;
 	struct ks_buf bytes;
 	unsigned frames;            /* since the last keyframe; 0: the next one is a keyframe */
 	uint64_t samples;
@@ -36,6 +41,7 @@ new_recorder(void)
 	if (rec == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for a recorder");
 	rec->state.sample = &rec->sample;
+	rec->of_key.sample = &rec->key_sample;
 	rec->file.fd = -1;
 	return rec;
 }
@@ -87,7 +93,9 @@ ks_recorder_close(struct ks_recorder *rec)
 	ks_rec_queue_close(rec->queue);
 	ks_rec_writer_close(&rec->file);
 	ks_rec_state_free(&rec->state);
+	ks_rec_state_free(&rec->of_key);
 	ks_store_free(&rec->sample);
+	ks_store_free(&rec->key_sample);
 	ks_buf_free(&rec->bytes);
 	free(rec->found);
 	free(rec);
@@ -126,6 +134,23 @@ read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *
 	return 0;
 }
 
+/* Makes rec->bytes the sample in rec->found, as a frame of that kind has it. 0, or -1 with errno. */
+static int
+encode(struct ks_recorder *rec, enum ks_rec_kind kind, int64_t now)
+{
+	if (kind == KS_REC_KEY)
+		ks_rec_state_reset(&rec->state);
+	else if (kind == KS_REC_LIGHT && ks_rec_state_copy(&rec->state, &rec->of_key) != 0)
+		return -1;
+	ks_buf_reset(&rec->bytes);
+	if (ks_rec_encode(&rec->state, rec->found, rec->n, now, &rec->bytes) != 0)
+		return -1;
+	if (kind != KS_REC_KEY)
+		return 0;
+	rec->state.era++;
+	return ks_rec_state_copy(&rec->of_key, &rec->state);
+}
+
 /* True if the next sample has to be a keyframe, beside those that come by their number. */
 static bool
 wants_key(struct ks_recorder *rec, int64_t day)
@@ -140,9 +165,9 @@ wants_key(struct ks_recorder *rec, int64_t day)
 
 /* Writes the sample whose bytes were made, or lets it be written. 0, or -1 with errno. */
 static int
-put_sample(struct ks_recorder *rec, bool is_key, int64_t now, int input)
+put_sample(struct ks_recorder *rec, enum ks_rec_kind kind, int64_t now, int input)
 {
-	const struct ks_rec_item item = { .is_key = is_key, .time_of_day = now, .input = input, .bytes = rec->bytes,
+	const struct ks_rec_item item = { .kind = kind, .time_of_day = now, .input = input, .bytes = rec->bytes,
 		.boot = now - (int64_t)rec->state.taken };
 
 	if (rec->queue != NULL) {
@@ -150,7 +175,7 @@ put_sample(struct ks_recorder *rec, bool is_key, int64_t now, int input)
 		rec->bytes = (struct ks_buf)KS_BUF_INIT;
 		return 0;
 	}
-	if (ks_rec_writer_pack(&rec->file, is_key, now, &rec->bytes) != 0)
+	if (ks_rec_writer_pack(&rec->file, kind, now, &rec->bytes) != 0)
 		return -1;
 	return ks_rec_writer_put(&rec->file, input);
 }
@@ -160,6 +185,7 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n)
 {
 	int64_t now = ks_chain_time_of_day(kc, NULL);
+	enum ks_rec_kind kind;
 	unsigned frames;
 
 	if (rec->queue != NULL && !ks_rec_queue_has_place(rec->queue, ks_chain_is_replay(kc)))
@@ -167,12 +193,9 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 	if (read_kstats(rec, kc, selectors, n) != 0)
 		return -1;
 	frames = wants_key(rec, ks_rec_day(now)) ? 0 : rec->frames;
-	if (frames == 0)
-		ks_rec_state_reset(&rec->state);
-	ks_buf_reset(&rec->bytes);
+	kind = frames == 0 ? KS_REC_KEY : frames % FRAMES_PER_LIGHT == 0 ? KS_REC_LIGHT : KS_REC_DIFFERENCE;
 	rec->frames = 0; /* after a failure the state is ahead of the file: the next frame starts anew */
-	if (ks_rec_encode(&rec->state, rec->found, rec->n, now, &rec->bytes) != 0 ||
-	    put_sample(rec, frames == 0, now, ks_chain_file(kc)) != 0)
+	if (encode(rec, kind, now) != 0 || put_sample(rec, kind, now, ks_chain_file(kc)) != 0)
 		return -1;
 	rec->samples++;
 	rec->frames = (frames + 1) % FRAMES_PER_KEY;

@@ -194,8 +194,8 @@ describe("recordings by command", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture)) -- six samples; the fourth is a keyframe, too
     local bytes = support.read_file(dir .. "/r")
     local damaged = "damaged at byte (%d+)"
-    local fourth = bytes:find("KSK4", 20, true)
-    local second, last = bytes:find("KSD1", 1, true), bytes:match(".*()KSD1")
+    local fourth = bytes:find("KSK5", 20, true)
+    local second, last = bytes:find("KSD5", 1, true), bytes:match(".*()KSD5")
     for what, at in pairs({
       ["a payload in the middle"] = math.floor(#bytes * 2 / 3), ["the first payload"] = 100,
       ["a header"] = second + 1, ["a time of day"] = second + 10, ["the last payload"] = #bytes - 5,
@@ -226,7 +226,7 @@ describe("recordings by command", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
     local bytes = support.read_file(dir .. "/r")
-    local fourth = bytes:find("KSK4", 20, true)
+    local fourth = bytes:find("KSK5", 20, true)
     -- As a crash of the machine leaves it: the length is that of six samples, the last blocks are zeros.
     support.write_file(dir .. "/r", bytes:sub(1, fourth + 40) .. ("\0"):rep(#bytes - fourth - 41))
     local text, status = kstatlua(("convert -o %s/r %s"):format(dir, capture))
@@ -343,7 +343,7 @@ describe("recordings by command", function()
 
   it("are never the file that they are made from, by whatever name", function()
     kstatlua(("convert -o %s/r %s"):format(dir, capture))
-    run(("cd %s; cp r torn; printf KSD1 >> torn; ln torn hard; ln -s torn soft; cp torn before"):format(dir))
+    run(("cd %s; cp r torn; printf KSD5 >> torn; ln torn hard; ln -s torn soft; cp torn before"):format(dir))
     local refused = "^%a+: [^\n]*: names the file that is read; name another file\n$"
     for _, name in ipairs({ "torn", "hard", "soft", "../" .. dir:match("[^/]*$") .. "/torn" }) do
       local text, status = kstatlua(("convert -o %s/%s %s/torn"):format(dir, name, dir))

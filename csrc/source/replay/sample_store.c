@@ -36,7 +36,7 @@ ks_store_copy(struct ks_store *to, const struct ks_store *from)
 	ks_store_reset(to);
 	ks_buf_add(&to->text, from->text.data, from->text.len);
 	if (to->text.failed || !KS_RESERVE(to->value, to->value_cap, from->nvalues) ||
-	    !KS_RESERVE(to->kstat, to->kstat_cap, from->nkstats)) {
+	    !KS_RESERVE(to->kstat, to->kstat_cap, from->nkstats) || !KS_RESERVE(to->meta, to->meta_cap, from->nmetas)) {
 		to->failed = true;
 		return;
 	}
@@ -44,8 +44,11 @@ ks_store_copy(struct ks_store *to, const struct ks_store *from)
 		memcpy(to->value, from->value, from->nvalues * sizeof(*to->value));
 	if (from->nkstats > 0)
 		memcpy(to->kstat, from->kstat, from->nkstats * sizeof(*to->kstat));
+	if (from->nmetas > 0)
+		memcpy(to->meta, from->meta, from->nmetas * sizeof(*to->meta));
 	to->nvalues = from->nvalues;
 	to->nkstats = from->nkstats;
+	to->nmetas = from->nmetas;
 }
 
 void

@@ -53,6 +53,11 @@
 
 #define KS_REC_MARKED (8 * KS_RAW_MARKS) /* fields that a definition can hide */
 
+/*
+ * The state of writer and reader: the last sample and what the next one is expected to be. A keyframe starts from an
+ * empty one; a light keyframe starts from a copy of that which the keyframe left.
+ */
+
 /* What is known of a number from the samples before. */
 struct ks_rec_trend {
 	uint64_t step; /* by how much it is expected to change */
@@ -64,6 +69,7 @@ struct ks_rec_state {
 	struct ks_buf meanings;     /* the writer's: what it said that statistics mean, each list once */
 	struct ks_table known;      /* the writer's: finds these lists by their hash */
 	uint32_t nmeanings;         /* the writer's: their statistics */
+	uint32_t era;               /* the writer's: counts from 0, which is the keyframe, where copies were made */
 	unsigned version;           /* the reader's: of the last keyframe; what definitions have depends on it */
 	struct ks_store *sample;    /* the last one; borrowed */
 	struct ks_rec_trend *trend; /* of each value of the sample; owned */
@@ -88,6 +94,9 @@ void ks_rec_state_free(struct ks_rec_state *s);
 
 /* Forgets everything, the sample as well: what a keyframe starts from. */
 void ks_rec_state_reset(struct ks_rec_state *s);
+
+/* Makes `to` what `from` is; its sample becomes a copy. 0, or -1 with errno ENOMEM. */
+int ks_rec_state_copy(struct ks_rec_state *to, const struct ks_rec_state *from);
 
 /*
  * Appends the bytes of a sample of n kstats to `out` and makes it the state. The kstats come in the order

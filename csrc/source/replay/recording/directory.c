@@ -290,17 +290,19 @@ ks_rec_dir_wants_key(const struct ks_rec_dir *d)
 static int
 add(struct ks_rec_dir *d, const struct ks_rec_item *item)
 {
+	bool is_key = item->kind == KS_REC_KEY;
+
 	if (check_free(d) != 0)
 		return -1;
-	if (d->is_broken && !item->is_key)
+	if (d->is_broken && !is_key)
 		return ks_fail(EAGAIN, "%s: a sample before this one was not written", d->path);
-	if (!d->is_open || is_gone(d) || (item->is_key && (is_full(d) || d->day != ks_rec_day(item->time_of_day)))) {
-		if (!item->is_key)
+	if (!d->is_open || is_gone(d) || (is_key && (is_full(d) || d->day != ks_rec_day(item->time_of_day)))) {
+		if (!is_key)
 			return ks_fail(EAGAIN, "%s: the file was removed", d->path);
 		if (start_file(d, item) != 0)
 			return -1;
 	}
-	if (ks_rec_writer_pack(&d->file, item->is_key, item->time_of_day, &item->bytes) != 0 ||
+	if (ks_rec_writer_pack(&d->file, item->kind, item->time_of_day, &item->bytes) != 0 ||
 	    make_room(d, KS_REC_MAGIC_SIZE + d->file.frame.len, item->time_of_day) != 0)
 		return -1;
 	return ks_rec_writer_put(&d->file, item->input);

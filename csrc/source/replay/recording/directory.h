@@ -26,7 +26,7 @@ struct ks_rec_limits {
 
 /* A sample on its way to the disk. */
 struct ks_rec_item {
-	bool is_key;
+	enum ks_rec_kind kind;
 	int64_t time_of_day; /* ns since 1970 */
 	int64_t boot;        /* when the machine was started, on the same clock */
 	int input;           /* the descriptor of the file that it was read from, or -1 */

@@ -91,17 +91,21 @@ same_shape(const struct ks_store *s, const struct ks_store_kstat *old, const str
 /* In state->meanings, before the bytes of a list of meanings. */
 struct meanings {
 	uint32_t first; /* how many the stream held before the list */
+	uint32_t era;   /* of the state then: only readers of the frames since a light keyframe know it, unless it is 0 */
 	uint32_t count; /* of the list; with what follows it, it tells any two lists apart */
 };
 
-/* Whether two lists are the same: one that was written, and the one at the end, whose place is the key. */
+/* Whether two lists are the same: one that readers know, and the one at the end, whose place is the key. */
 static bool
-same_meanings(const void *meanings, uint32_t slot, const void *key)
+same_meanings(const void *state, uint32_t slot, const void *key)
 {
-	const struct ks_buf *b = meanings;
+	const struct ks_rec_state *s = state;
+	const struct ks_buf *b = &s->meanings;
+	struct meanings m;
 	size_t count = offsetof(struct meanings, count), at = *(const size_t *)key + count;
 
-	return memcmp(b->data + slot + count, b->data + at, b->len - at) == 0;
+	memcpy(&m, b->data + slot, sizeof(m));
+	return (m.era == 0 || m.era == s->era) && memcmp(b->data + slot + count, b->data + at, b->len - at) == 0;
 }
 
 /* Writes what a statistic means. (m->stat may be another name: some share their meaning.) */
@@ -148,7 +152,7 @@ put_meanings(struct ks_rec_state *s, const struct ks_rec_kstat *in, struct ks_bu
 {
 	struct ks_buf *b = &s->meanings;
 	size_t at = b->len, bytes = at + sizeof(struct meanings);
-	struct meanings m = { .first = s->nmeanings };
+	struct meanings m = { .first = s->nmeanings, .era = s->era };
 	uint32_t other = KS_NO_SLOT;
 	uint64_t hash = 0;
 
@@ -160,7 +164,7 @@ put_meanings(struct ks_rec_state *s, const struct ks_rec_kstat *in, struct ks_bu
 	if (m.count > 0) {
 		memcpy(b->data + at, &m, sizeof(m));
 		hash = ks_hash_bytes(KS_HASH_INIT, b->data + bytes, b->len - bytes);
-		other = ks_table_find(&s->known, hash, same_meanings, b, &at);
+		other = ks_table_find(&s->known, hash, same_meanings, s, &at);
 	}
 	if (m.count > 0 && other == KS_NO_SLOT) {
 		ks_varint_put(out, 1);

@@ -11,17 +11,48 @@
 
 #define FEWEST_ZEROS 20 /* so many zeros are no coincidence */
 
+static const char kinds[] = { [KS_REC_DIFFERENCE] = 'D', [KS_REC_LIGHT] = 'L', [KS_REC_KEY] = 'K' };
+
+static void
+put_number(unsigned char *to, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(to, &v, sizeof(v));
+}
+
+static uint32_t
+get_number(const unsigned char *from)
+{
+	uint32_t v;
+
+	memcpy(&v, from, sizeof(v));
+	return le32toh(v);
+}
+
 static void
 pack_fields(const struct ks_rec_frame *f, unsigned char to[16])
 {
-	uint32_t size = htole32(f->size);
 	uint64_t time_of_day = htole64((uint64_t)f->time_of_day);
 
-	memcpy(to, f->key ? "KSK1" : "KSD1", 4);
-	if (f->key)
-		to[3] = (unsigned char)('0' + f->version);
-	memcpy(to + 4, &size, 4);
+	to[0] = 'K';
+	to[1] = 'S';
+	to[2] = (unsigned char)kinds[f->kind];
+	to[3] = (unsigned char)('0' + f->version);
+	put_number(to + 4, f->size);
 	memcpy(to + 8, &time_of_day, 8);
+}
+
+/* True if the payload of a frame starts with what is there to find it. */
+static bool
+has_check(const struct ks_rec_frame *f)
+{
+	return f->kind == KS_REC_KEY && f->version >= KS_REC_VERSION;
+}
+
+static uint32_t
+check_of(const unsigned char *frame)
+{
+	return (uint32_t)crc32_z(crc32_z(0, frame, 16), frame + KS_REC_HEADER_SIZE, 4);
 }
 
 /* The CRC that belongs to a frame with this payload. */
@@ -35,31 +66,34 @@ crc_of(const struct ks_rec_frame *f, const void *payload)
 }
 
 void
-ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char *frame)
+ks_rec_frame_pack(const struct ks_rec_frame *f, uint32_t set_back, unsigned char *frame)
 {
-	uint32_t crc = htole32(crc_of(f, frame + KS_REC_HEADER_SIZE));
-
 	pack_fields(f, frame);
-	memcpy(frame + 16, &crc, 4);
+	if (has_check(f)) {
+		put_number(frame + KS_REC_HEADER_SIZE, set_back);
+		put_number(frame + KS_REC_HEADER_SIZE + 4, check_of(frame));
+	}
+	put_number(frame + 16, crc_of(f, frame + KS_REC_HEADER_SIZE));
 }
 
 /* Returns false if the bytes are no frame header. */
 static bool
 unpack_header(struct ks_rec_frame *f, const unsigned char from[KS_REC_HEADER_SIZE])
 {
+	const char *kind = memchr(kinds, from[2], sizeof(kinds));
 	uint64_t time_of_day;
 
-	f->key = memcmp(from, "KSK", 3) == 0 && from[3] >= '1' && from[3] <= '0' + KS_REC_VERSION;
-	f->version = f->key ? from[3] - '0' : 0;
-	if (!f->key && memcmp(from, "KSD1", 4) != 0)
+	if (from[0] != 'K' || from[1] != 'S' || kind == NULL || from[3] < '1' || from[3] > '0' + KS_REC_VERSION)
 		return false;
-	memcpy(&f->size, from + 4, 4);
+	f->kind = (enum ks_rec_kind)(kind - kinds);
+	f->version = from[3] - '0';
 	memcpy(&time_of_day, from + 8, 8);
-	memcpy(&f->crc, from + 16, 4);
-	f->size = le32toh(f->size);
+	f->size = get_number(from + 4);
 	f->time_of_day = (int64_t)le64toh(time_of_day);
-	f->crc = le32toh(f->crc);
-	return f->size <= KS_REC_MOST_PAYLOAD;
+	f->crc = get_number(from + 16);
+	/* Of the older versions differences have the first number. */
+	return f->size <= KS_REC_MOST_PAYLOAD && f->size >= (has_check(f) ? KS_REC_CHECK_SIZE : 0) &&
+	    (f->version == KS_REC_VERSION || f->kind == KS_REC_KEY || (f->kind == KS_REC_DIFFERENCE && f->version == 1));
 }
 
 ssize_t
@@ -144,19 +178,46 @@ is_whole_frame(int fd, off_t at, off_t file_size, uint64_t *budget)
 static bool
 is_followed(int fd, off_t at, off_t file_size)
 {
-	char bytes[4096 + 3]; /* a mark may start in one part and end in the next */
 	uint64_t budget = 2 * (uint64_t)KS_REC_MOST_PAYLOAD;
 
-	for (; at < file_size; at += 4096) {
-		ssize_t n = ks_rec_read_at(fd, bytes, sizeof(bytes), at);
-
-		for (ssize_t i = 0; i + 3 < n; i++) {
-			if (bytes[i] == 'K' && bytes[i + 1] == 'S' &&
-			    is_whole_frame(fd, at + i, file_size, &budget))
-				return true;
-		}
+	while ((at = ks_rec_find(fd, at, file_size, "KS")) >= 0) {
+		if (is_whole_frame(fd, at++, file_size, &budget))
+			return true;
 	}
 	return false;
+}
+
+off_t
+ks_rec_find(int fd, off_t at, off_t end, const char *mark)
+{
+	char bytes[16384];
+	size_t n = strlen(mark);
+
+	while (at < end) {
+		ssize_t got = ks_rec_read_at(fd, bytes, sizeof(bytes), at);
+
+		if (got < (ssize_t)n)
+			return -1;
+		for (char *p = bytes, *last = bytes + got - n + 1;
+		    (p = memchr(p, *mark, (size_t)(last - p))) != NULL && at + (p - bytes) < end; p++) {
+			if (memcmp(p, mark, n) == 0)
+				return at + (p - bytes);
+		}
+		at += got - (off_t)n + 1; /* a mark may start in one part and end in the next */
+	}
+	return -1;
+}
+
+bool
+ks_rec_is_key(int fd, off_t at, struct ks_rec_frame *f, uint32_t *set_back)
+{
+	unsigned char start[KS_REC_HEADER_SIZE + KS_REC_CHECK_SIZE];
+
+	if (ks_rec_read_at(fd, start, sizeof(start), at) != (ssize_t)sizeof(start) || !unpack_header(f, start) ||
+	    !has_check(f) || check_of(start) != get_number(start + KS_REC_HEADER_SIZE + 4))
+		return false;
+	*set_back = get_number(start + KS_REC_HEADER_SIZE);
+	return true;
 }
 
 int
@@ -185,6 +246,21 @@ ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, boo
 		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
 	}
 	return 1;
+}
+
+/* Leaves of a payload what is deflated. */
+static void
+unwrap(const struct ks_rec_frame *f, struct ks_buf *b)
+{
+	char *at = b->data, *end = b->data + b->len;
+
+	if (f->version < KS_REC_VERSION)
+		return;
+	if (has_check(f))
+		memmove(at, at + KS_REC_CHECK_SIZE, (size_t)((end -= KS_REC_CHECK_SIZE) - at));
+	while ((at = memmem(at, (size_t)(end - at), "KSK", 3)) != NULL && (at += 3) < end)
+		memmove(at, at + 1, (size_t)(--end - at));
+	b->len = (size_t)(end - b->data);
 }
 
 int
@@ -243,6 +319,7 @@ ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame
 		return ks_fail(errno, "%s", strerror(errno));
 	if (got == (ssize_t)f->size && crc_of(f, payload) == f->crc) {
 		to->len = f->size;
+		unwrap(f, to);
 		return 1;
 	}
 	if (is_torn(fd, at + KS_REC_HEADER_SIZE + (off_t)f->size, file_size))

@@ -2,15 +2,25 @@
  * frame_file.h - the file of a recording: 16 bytes that say what it is, then frames. A frame is
  * one sample; it is written whole or not at all. All numbers are little-endian:
  *
- *     offset 0   4 bytes  "KSK4": a keyframe, which needs none before it; "KSK3": one of version 3, in
- *                     which and behind which no field of a structure is hidden; "KSK2": nor does anything
- *                     say who publishes a kstat; "KSK1": nor what statistics mean; "KSD1": any other
+ *     offset 0   4 bytes  what it is, see below
  *            4   u32      bytes of the payload
  *            8   i64      time of day of the sample, ns since 1970
  *           16   u32      CRC-32 of the 16 bytes before and of the payload
  *           20   payload: the bytes of codec.h, deflated. The frames from one keyframe
  *                to the next are one deflate stream, flushed after each (the four bytes that
  *                every flush ends with, 00 00 ff ff, are left out).
+ *
+ * "KSK5" is a keyframe, which needs none before it. Its payload starts with
+ *     offset 20  u32      how often the time of a sample of the file is before that of the sample before
+ *            24   u32      CRC-32 of the 16 bytes at offset 0 and the 4 at offset 20
+ * "KSL5" is a light keyframe, which needs the last "KSK5" and nothing between: it says how its sample differs from that
+ * one, and starts a deflate stream. "KSD5" is any other frame. So a reader comes to a sample by one keyframe, at most
+ * one light one, and the frames behind that. It finds keyframes from any byte of the file on: in what is deflated a
+ * byte 00 follows each "KSK", which readers take out, so that nothing that somebody publishes looks like one.
+ *
+ * Older files, which a recorder of today continues with a keyframe, have neither light keyframes nor what starts the
+ * payload, nor is a byte put in. Their keyframes are "KSK4"; "KSK3", in which and behind which no field of a structure
+ * is hidden; "KSK2": nor does anything say who publishes a kstat; "KSK1": nor what statistics mean. Others are "KSD1".
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_RECORDING_FRAME_FILE_H
@@ -30,13 +40,16 @@
 #define KS_REC_FLUSH "\x00\x00\xff\xff"
 #define KS_REC_FLUSH_SIZE 4
 
-#define KS_REC_VERSION 4 /* of what is written */
+#define KS_REC_VERSION 5 /* of what is written, and the first with light keyframes */
+#define KS_REC_CHECK_SIZE 8 /* bytes before what is deflated of a keyframe */
 
 /* --- reading --------------------------------------------------------------------------- */
 
+enum ks_rec_kind { KS_REC_DIFFERENCE, KS_REC_LIGHT, KS_REC_KEY };
+
 struct ks_rec_frame {
-	bool key;
-	unsigned version; /* of a keyframe: KS_REC_VERSION, or that of an older recording */
+	enum ks_rec_kind kind;
+	unsigned version; /* KS_REC_VERSION, or that of an older recording */
 	uint32_t size; /* of the payload, bytes */
 	int64_t time_of_day;
 	uint32_t crc; /* of a frame that was read */
@@ -49,7 +62,7 @@ struct ks_rec_frame {
 int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn);
 
 /*
- * Reads the payload of the frame at an offset, whose header is *f, into `to`, which has room for
+ * Reads what is deflated of the frame at an offset, whose header is *f, into `to`, which has room for
  * KS_REC_FLUSH_SIZE bytes more then. 1; 0 if the recording ends in the frame: a crash of the machine can
  * leave zeros from somewhere in it up to the end of the file; -1 with errno EBADMSG if it is damaged, ENOMEM,
  * or what pread() says.
@@ -68,14 +81,33 @@ int ks_rec_times(int fd, off_t file_size, bool (*visit)(void *context, int64_t t
  * ends with a large one.
  */
 int ks_rec_last_time(int fd, off_t file_size, int64_t *time);
+/* The offset from `at` on and before `end` where `mark` is in a file; -1: nowhere. */
+off_t ks_rec_find(int fd, off_t at, off_t end, const char *mark);
+
+/* True if there is a keyframe of version 5 or later at an offset. *set_back: see above. */
+bool ks_rec_is_key(int fd, off_t at, struct ks_rec_frame *f, uint32_t *set_back);
 
 /* The same as pread(), but reads less than n bytes only at the end of the file. */
 ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
 
+/* --- finding: frame_find.c ------------------------------------------------------------------ */
+
+/*
+ * Where to look from for samples at or after a time of day: a keyframe before which all are earlier, if the times of
+ * the file are in order, which *ordered says; else the first frame.
+ */
+off_t ks_rec_find_start(int fd, off_t file_size, int64_t time, bool *ordered);
+
+/* The last keyframe of version 5 or later before an offset; without one the first frame. */
+off_t ks_rec_find_key_before(int fd, off_t before);
+
 /* --- writing --------------------------------------------------------------------------- */
 
-/* Writes the header of a frame, behind which its payload lies; f->crc is ignored. */
-void ks_rec_frame_pack(const struct ks_rec_frame *f, unsigned char *frame);
+/*
+ * Writes the header of a frame, behind which its payload lies, and what the payload of a keyframe starts with; f->crc is
+ * ignored.
+ */
+void ks_rec_frame_pack(const struct ks_rec_frame *f, uint32_t set_back, unsigned char *frame);
 
 /* The file is whole up to `size` between calls; the next frame replaces what lies behind. */
 struct ks_rec_writer {
@@ -83,6 +115,8 @@ struct ks_rec_writer {
 	int fd;
 	off_t size;          /* bytes: whole frames only */
 	bool started;        /* what was behind them is cut off */
+	uint32_t set_back;   /* how often the time of a frame is before that of the one before, and this one's */
+	int64_t time_of_day;
 	z_stream deflater;
 	struct ks_buf frame; /* the one that is being written or looked at */
 };
@@ -105,10 +139,11 @@ int ks_rec_writer_open_in(struct ks_rec_writer *w, int dir, const char *path, bo
 int ks_rec_lock(int fd);
 
 /*
- * Makes w->frame of a sample. is_key: none before it is needed to read it. 0, or -1 with errno; the next frame must
+ * Makes w->frame of a sample. 0, or -1 with errno; the next frame must
  * then be a keyframe, and also if this one is not put into the file.
  */
-int ks_rec_writer_pack(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample);
+int ks_rec_writer_pack(struct ks_rec_writer *w, enum ks_rec_kind kind, int64_t time_of_day,
+    const struct ks_buf *sample);
 
 /*
  * Appends that frame. `input` is the descriptor of the file that the sample was read from, or -1. 0, or -1 with errno,

@@ -25,6 +25,14 @@ fail(const struct ks_rec_writer *w)
 
 /* --- opening --------------------------------------------------------------------- */
 
+/* Notes the time of the frame at w->size. */
+static void
+pass_time(struct ks_rec_writer *w, int64_t time_of_day)
+{
+	w->set_back += w->size > KS_REC_MAGIC_SIZE && time_of_day < w->time_of_day;
+	w->time_of_day = time_of_day;
+}
+
 /*
  * The frame at w->size, as a reader looks at it: 1, 0 if there is none or it is torn, -1 with errno.
  * Nobody would read what is written behind a damaged one.
@@ -36,10 +44,12 @@ pass_frame(struct ks_rec_writer *w, off_t file_size)
 	bool torn;
 	int rc = ks_rec_frame_read(w->fd, w->size, file_size, &f, &torn);
 
-	if (rc > 0 && !f.key && w->size == KS_REC_MAGIC_SIZE)
+	if (rc > 0 && f.kind != KS_REC_KEY && w->size == KS_REC_MAGIC_SIZE)
 		return ks_fail(EBADMSG, "no keyframe");
 	if (rc > 0)
 		rc = ks_rec_payload_read(w->fd, w->size, file_size, &f, &w->frame);
+	if (rc > 0)
+		pass_time(w, f.time_of_day);
 	if (rc > 0)
 		w->size += KS_REC_HEADER_SIZE + (off_t)f.size;
 	return rc;
@@ -154,14 +164,28 @@ ks_rec_writer_close(struct ks_rec_writer *w)
 
 /* --- one sample ------------------------------------------------------------------ */
 
-/* Deflates the sample into w->frame behind room for the header; without the flush mark. */
+/* Puts a byte behind each "KSK" from an offset on. */
 static int
-deflate_sample(struct ks_rec_writer *w, const struct ks_buf *sample)
+hide_marks(struct ks_buf *b, size_t from)
+{
+	for (char *at; (at = memmem(b->data + from, b->len - from, "KSK", 3)) != NULL; b->len++) {
+		from = (size_t)(at - b->data) + 3;
+		if (ks_buf_room(b, 1) == NULL)
+			return ks_fail(ENOMEM, "out of memory for a recorder");
+		memmove(b->data + from + 1, b->data + from, b->len - from);
+		b->data[from++] = '\0';
+	}
+	return 0;
+}
+
+/* Deflates the sample into w->frame behind `head` bytes; without the flush mark. */
+static int
+deflate_sample(struct ks_rec_writer *w, const struct ks_buf *sample, size_t head)
 {
 	z_stream *z = &w->deflater;
 
 	ks_buf_reset(&w->frame);
-	(void)ks_buf_zeroed(&w->frame, KS_REC_HEADER_SIZE);
+	(void)ks_buf_zeroed(&w->frame, head);
 	z->next_in = (unsigned char *)sample->data;
 	z->avail_in = (uInt)sample->len;
 	do {
@@ -175,7 +199,7 @@ deflate_sample(struct ks_rec_writer *w, const struct ks_buf *sample)
 		w->frame.len += PIECE - z->avail_out;
 	} while (z->avail_out == 0);
 	w->frame.len -= KS_REC_FLUSH_SIZE;
-	return 0;
+	return hide_marks(&w->frame, head);
 }
 
 static int
@@ -222,19 +246,22 @@ start(struct ks_rec_writer *w, int input)
 }
 
 int
-ks_rec_writer_pack(struct ks_rec_writer *w, bool is_key, int64_t time_of_day, const struct ks_buf *sample)
+ks_rec_writer_pack(struct ks_rec_writer *w, enum ks_rec_kind kind, int64_t time_of_day,
+    const struct ks_buf *sample)
 {
-	struct ks_rec_frame f = { .key = is_key, .version = KS_REC_VERSION, .time_of_day = time_of_day };
+	struct ks_rec_frame f = { .kind = kind, .version = KS_REC_VERSION, .time_of_day = time_of_day };
+	size_t head = KS_REC_HEADER_SIZE + (kind == KS_REC_KEY ? KS_REC_CHECK_SIZE : 0);
 
-	if (is_key)
+	if (kind != KS_REC_DIFFERENCE)
 		(void)deflateReset(&w->deflater);
-	if (deflate_sample(w, sample) != 0)
+	if (deflate_sample(w, sample, head) != 0)
 		return -1;
+	pass_time(w, time_of_day);
 	if (w->frame.len - KS_REC_HEADER_SIZE > KS_REC_MOST_PAYLOAD)
 		return ks_fail(EFBIG, "%s: a sample is larger than a recording can hold; "
 		    "select fewer kstats", w->path);
 	f.size = (uint32_t)(w->frame.len - KS_REC_HEADER_SIZE);
-	ks_rec_frame_pack(&f, (unsigned char *)w->frame.data);
+	ks_rec_frame_pack(&f, w->set_back, (unsigned char *)w->frame.data);
 	return 0;
 }
 

@@ -15,9 +15,9 @@
 #include "source/replay/recording/frame_file.h"
 #include "source/replay/reader.h"
 
-/* Where a frame is, and the keyframe that it needs; 0: nowhere. */
+/* Where a frame is, and the keyframe and the light one that it needs; 0: nowhere. */
 struct place {
-	off_t at, key;
+	off_t at, key, light;
 };
 
 struct recording {
@@ -27,9 +27,11 @@ struct recording {
 	struct place current; /* of the sample */
 	z_stream inflater;
 	struct ks_buf deflated, bytes;
-	struct ks_rec_state state;
+	struct ks_rec_state state, of_key; /* of the sample, and of that of the last keyframe */
+	struct ks_store key_sample;
 	uint64_t samples;   /* read so far; what is before the sample is all of these unless something was skipped */
 	bool skipped;
+	bool ordered;       /* where there is a window: the times of the file are in order */
 	bool in_stream;     /* a keyframe was read: the ones after it can be understood */
 	bool torn;          /* the file ends inside a frame */
 };
@@ -75,12 +77,12 @@ reason(int error)
 }
 
 static int
-inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
+inflate_payload(struct recording *rec)
 {
 	z_stream *z = &rec->inflater;
 
 	z->next_in = (unsigned char *)rec->deflated.data;
-	z->avail_in = f->size + KS_REC_FLUSH_SIZE;
+	z->avail_in = (uInt)rec->deflated.len + KS_REC_FLUSH_SIZE;
 	ks_buf_reset(&rec->bytes);
 	do {
 		char *to = ks_buf_room(&rec->bytes, 65536);
@@ -100,6 +102,36 @@ inflate_payload(struct recording *rec, const struct ks_rec_frame *f)
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
 
+/* Makes the state what the differences of a frame refer to. -1 with errno ENOMEM. */
+static int
+start_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
+{
+	memcpy(rec->deflated.data + rec->deflated.len, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
+	if (f->kind == KS_REC_DIFFERENCE)
+		return 0;
+	(void)inflateReset(&rec->inflater);
+	if (f->kind == KS_REC_LIGHT) {
+		rec->current.light = at;
+		return ks_rec_state_copy(&rec->state, &rec->of_key);
+	}
+	rec->current = (struct place){ .key = at };
+	ks_rec_state_reset(&rec->state);
+	rec->state.version = f->version;
+	return 0;
+}
+
+/* Brings the state up to date with a frame that was started. -1 with errno. */
+static int
+finish_frame(struct recording *rec, const struct ks_rec_frame *f)
+{
+	if (inflate_payload(rec) != 0 || ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0)
+		return -1;
+	rec->in_stream = true;
+	if (f->kind != KS_REC_KEY || f->version < KS_REC_VERSION)
+		return 0;
+	return ks_rec_state_copy(&rec->of_key, &rec->state);
+}
+
 /* Reads the frame at rec->at into the sample. 1, 0 if it is torn, -1 with errno. */
 static int
 load_frame(struct recording *rec)
@@ -108,7 +140,7 @@ load_frame(struct recording *rec)
 	off_t at = rec->at, size = file_size(rec);
 	int rc = size < 0 ? -1 : ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn);
 
-	if (rc > 0 && !f.key && !rec->in_stream) {
+	if (rc > 0 && f.kind != KS_REC_KEY && !rec->in_stream) {
 		errno = EBADMSG;
 		return fail_at(rec, at, "no keyframe");
 	}
@@ -120,18 +152,10 @@ load_frame(struct recording *rec)
 		return fail_at(rec, at, reason(errno));
 	if (rc == 0)
 		return 0;
-	memcpy(rec->deflated.data + f.size, KS_REC_FLUSH, KS_REC_FLUSH_SIZE);
-	if (f.key) {
-		rec->current.key = at;
-		(void)inflateReset(&rec->inflater);
-		ks_rec_state_reset(&rec->state);
-		rec->state.version = f.version;
-		rec->in_stream = true;
-	}
-	if (inflate_payload(rec, &f) != 0 ||
-	    ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0) {
+	if (start_frame(rec, at, &f) != 0 || finish_frame(rec, &f) != 0) {
 		rc = fail_at(rec, at, reason(errno));
 		rec->in_stream = false;
+		rec->skipped = true;
 		ks_rec_state_reset(&rec->state); /* the sample is empty now, and reads of its kstats fail */
 		return rc;
 	}
@@ -141,128 +165,130 @@ load_frame(struct recording *rec)
 	return 1;
 }
 
-/* Makes the sample whose time of day was read with it the replay's. */
-static int
-show_sample(struct recording *rec)
-{
-	rec->base.has_time = true;
-	rec->base.time = (int64_t)rec->state.time_of_day;
-	return 1;
-}
+/* --- going to samples ------------------------------------------------------------------ */
 
-/*
- * Finds the next frame in the window, and moves rec->at to the last keyframe up to it, if there is one
- * from there on. 1, 0 if there is none, -1 with errno.
- */
+/* What frame is looked for, among those of the window. */
+struct search {
+	off_t from, end;     /* the frames there; `from` is one */
+	struct place before; /* what the frame at `from` needs, unless it is a keyframe */
+	bool first;          /* the first one; else the last one, */
+	bool has_time;       /* or the latest that is not later than `time`, ns since 1970 */
+	bool ordered;        /* no frame behind one that is later is wanted */
+	int64_t time;
+};
+
+/* Finds a frame. 1, 0 if there is none, which sets rec->torn, -1 with errno. */
 static int
-find_frame(struct recording *rec, off_t *target)
+find_frame(struct recording *rec, const struct search *s, struct place *found)
 {
-	off_t size = file_size(rec), at = rec->at, key = rec->at;
+	off_t size = file_size(rec), at = s->from;
+	struct place place = s->before;
+	int64_t latest = INT64_MIN;
 	struct ks_rec_frame f;
-	int rc;
+	int rc = size < 0 ? -1 : 1;
 
-	if (size < 0)
-		return fail_at(rec, at, reason(errno));
-	while ((rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn)) > 0) {
-		if (f.key)
-			key = at;
-		if (ks_window_has(&rec->base.window, f.time_of_day)) {
-			rec->at = key;
-			*target = at;
-			return 1;
+	found->at = 0;
+	while (rc > 0 && at < s->end && (rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn)) > 0) {
+		bool wanted = !s->has_time || (f.time_of_day <= s->time && f.time_of_day >= latest);
+
+		place = (struct place){ at, f.kind == KS_REC_KEY ? at : place.key,
+			f.kind == KS_REC_DIFFERENCE ? place.light : f.kind == KS_REC_LIGHT ? at : 0 };
+		if (s->ordered && f.time_of_day > s->time)
+			break;
+		if (wanted && ks_window_has(&rec->base.window, f.time_of_day)) {
+			*found = place;
+			latest = f.time_of_day;
 		}
+		if (s->first && found->at > 0)
+			break;
 		at += KS_REC_HEADER_SIZE + (off_t)f.size;
 	}
-	if (rc < 0)
-		return fail_at(rec, at, "damaged");
-	rec->torn &= at == rec->at; /* else the end is not of this window */
-	return 0;
+	if (rc < 0) {
+		rec->skipped |= !s->first;
+		return fail_at(rec, at, reason(errno));
+	}
+	rec->torn &= found->at == 0 && at == rec->at; /* else the end is not what comes next */
+	return found->at > 0;
+}
+
+/* Goes on reading at a frame; behind one that is not the next, nobody knows how many samples are before it. */
+static void
+jump(struct recording *rec, off_t at)
+{
+	rec->skipped |= rec->at != at;
+	rec->at = at;
+}
+
+/* Makes the sample of a frame the current one. 1, 0 if the frame is torn, -1 with errno. */
+static int
+move_to(struct recording *rec, const struct place *to)
+{
+	const struct place *now = &rec->current;
+	bool has_key = rec->in_stream && now->key == to->key;
+	int rc = 1;
+
+	if (to->key == 0) {
+		errno = EBADMSG;
+		return fail_at(rec, to->at, "no keyframe");
+	}
+	if (!has_key || (to->light == 0 && (now->light > 0 || now->at > to->at))) {
+		jump(rec, to->key);
+		rec->in_stream = false;
+		rc = load_frame(rec);
+	}
+	if (to->light > 0 && (now->light != to->light || now->at > to->at))
+		jump(rec, to->light);
+	while (rc > 0 && rec->at <= to->at)
+		rc = load_frame(rec);
+	if (rc > 0) {
+		rec->base.has_time = true;
+		rec->base.time = (int64_t)rec->state.time_of_day;
+	}
+	return rc;
 }
 
 static int
 recording_next(struct ks_replay *r)
 {
 	struct recording *rec = recording_of(r);
-	off_t target = 0;
-	int rc = find_frame(rec, &target);
+	struct search s = { .from = rec->at, .end = INT64_MAX, .before = rec->current, .first = true,
+		.ordered = rec->ordered, .time = r->window.to };
+	struct place to;
+	int rc = find_frame(rec, &s, &to);
 
-	while (rc > 0 && rec->at <= target)
-		rc = load_frame(rec);
+	if (rc > 0)
+		rc = move_to(rec, &to);
 	if (rc == 0 && rec->torn)
 		r->offered = false; /* the next scan warns */
-	return rc > 0 ? show_sample(rec) : rc;
-}
-
-/* --- any other sample ------------------------------------------------------------------- */
-
-/*
- * Looks for a frame of the window before `end`: the last one, or with a time (ns since 1970) the latest that is not
- * later. 1, 0 if there is none, -1 with errno.
- */
-static int
-find_last(struct recording *rec, off_t end, const int64_t *time, struct place *found)
-{
-	off_t size = file_size(rec), at = KS_REC_MAGIC_SIZE, key = 0;
-	int64_t latest = INT64_MIN;
-	struct ks_rec_frame f;
-	int rc = size < 0 ? -1 : 0;
-	bool torn;
-
-	found->at = 0;
-	while (rc == 0 && at < end && (rc = ks_rec_frame_read(rec->fd, at, size, &f, &torn)) > 0) {
-		if (f.key)
-			key = at;
-		if (ks_window_has(&rec->base.window, f.time_of_day) &&
-		    (time == NULL || (f.time_of_day <= *time && f.time_of_day >= latest))) {
-			*found = (struct place){ at, key };
-			latest = f.time_of_day;
-		}
-		at += KS_REC_HEADER_SIZE + (off_t)f.size;
-		rc = 0;
-	}
-	if (rc < 0) {
-		rec->skipped = true;
-		return fail_at(rec, at, reason(errno));
-	}
-	return found->at > 0;
-}
-
-/* Makes the sample of a frame the current one. 1, or -1 with errno. */
-static int
-move_to(struct recording *rec, const struct place *to)
-{
-	int rc = 1;
-
-	if (!rec->in_stream || rec->current.key != to->key || rec->current.at > to->at) {
-		rec->at = to->key;
-		rec->in_stream = false;
-	}
-	rec->skipped = true;
-	rec->torn = false;
-	while (rc > 0 && rec->at <= to->at)
-		rc = load_frame(rec);
-	if (rc == 0)
-		return ks_fail(EBADMSG, "%s: changed while it was read", rec->base.path);
-	return rc > 0 ? show_sample(rec) : -1;
+	return rc;
 }
 
 static int
 recording_seek(struct ks_replay *r, int64_t ns)
 {
 	struct recording *rec = recording_of(r);
+	struct search s = { .end = INT64_MAX, .has_time = true, .time = ns < r->window.to ? ns : r->window.to };
 	struct place to;
-	int rc = find_last(rec, INT64_MAX, &ns, &to);
+	int rc;
 
-	return rc > 0 ? move_to(rec, &to) : rc;
+	s.from = ks_rec_find_start(rec->fd, file_size(rec), s.time, &s.ordered);
+	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = move_to(rec, &to)) == 0)
+		s.end = to.at; /* that one is torn */
+	return rc;
 }
 
 static int
 recording_previous(struct ks_replay *r)
 {
 	struct recording *rec = recording_of(r);
+	struct search s = { .from = rec->current.at, .end = rec->current.at };
 	struct place to;
-	int rc = find_last(rec, rec->current.at, NULL, &to);
+	int rc = 0;
 
+	while (rc == 0 && s.from > KS_REC_MAGIC_SIZE) { /* again where no frame is of the window */
+		s.from = ks_rec_find_key_before(rec->fd, s.from);
+		rc = find_frame(rec, &s, &to);
+	}
 	return rc > 0 ? move_to(rec, &to) : rc;
 }
 
@@ -300,6 +326,9 @@ recording_open(struct ks_replay *r, const char *path)
 	if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
 	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
 		return ks_fail(EBADMSG, "%s: not a recording", path);
+	if (ks_window_is_bounded(&r->window))
+		rec->at = ks_rec_find_start(rec->fd, file_size(rec), r->window.from, &rec->ordered);
+	rec->skipped = rec->at > KS_REC_MAGIC_SIZE;
 	return first_sample(rec);
 }
 
@@ -308,7 +337,7 @@ recording_warn(struct ks_replay *r, struct ks_scan *scan)
 {
 	const struct recording *rec = recording_of(r);
 
-	if (rec->torn && rec->skipped)
+	if (rec->torn && rec->skipped && rec->samples > 0)
 		ks_scan_warn(scan, "%s: ends inside a sample; those before it are whole", r->path);
 	else if (rec->torn)
 		ks_scan_warn(scan, "%s: ends inside a sample; the %llu before it %s whole", r->path,
@@ -328,6 +357,8 @@ recording_close(struct ks_replay *r)
 
 	(void)inflateEnd(&rec->inflater);
 	ks_rec_state_free(&rec->state);
+	ks_rec_state_free(&rec->of_key);
+	ks_store_free(&rec->key_sample);
 	ks_buf_free(&rec->deflated);
 	ks_buf_free(&rec->bytes);
 	if (rec->fd >= 0)
@@ -356,5 +387,6 @@ ks_replay_recording(void)
 	rec->fd = -1;
 	rec->at = KS_REC_MAGIC_SIZE;
 	rec->state.sample = &rec->base.sample;
+	rec->of_key.sample = &rec->key_sample;
 	return &rec->base;
 }

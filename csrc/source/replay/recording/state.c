@@ -25,10 +25,30 @@ ks_rec_state_reset(struct ks_rec_state *s)
 	ks_store_reset(s->sample);
 	ks_buf_reset(&s->meanings);
 	ks_table_clear(&s->known);
-	s->nmeanings = 0;
+	s->nmeanings = s->era = 0;
 	s->unused = s->unused_text = 0;
 	s->time_of_day = 0;
 	s->taken = 0;
+}
+
+int
+ks_rec_state_copy(struct ks_rec_state *to, const struct ks_rec_state *from)
+{
+	size_t n = from->sample->nvalues;
+
+	ks_store_copy(to->sample, from->sample);
+	if (ks_store_failed(to->sample) || !KS_RESERVE(to->trend, to->cap, n))
+		return ks_fail(ENOMEM, "out of memory for a recording");
+	if (n > 0)
+		memcpy(to->trend, from->trend, n * sizeof(*to->trend));
+	to->nmeanings = from->nmeanings;
+	to->era++;
+	to->version = from->version;
+	to->unused = from->unused;
+	to->unused_text = from->unused_text;
+	to->time_of_day = from->time_of_day;
+	to->taken = from->taken;
+	return 0;
 }
 
 void
