@@ -194,6 +194,7 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 		return -1;
 	frames = wants_key(rec, ks_rec_day(now)) ? 0 : rec->frames;
 	kind = frames == 0 ? KS_REC_KEY : frames % FRAMES_PER_LIGHT == 0 ? KS_REC_LIGHT : KS_REC_DIFFERENCE;
+	rec->state.rough = !ks_chain_is_replay(kc);
 	rec->frames = 0; /* after a failure the state is ahead of the file: the next frame starts anew */
 	if (encode(rec, kind, now) != 0 || put_sample(rec, kind, now, ks_chain_file(kc)) != 0)
 		return -1;

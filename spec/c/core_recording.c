@@ -81,7 +81,7 @@ add_double(struct ks_record *r, const char *name, double v)
 static void
 read_named(struct ks_record *r, int64_t step, uint64_t i)
 {
-	uint64_t ints[3] = { (uint64_t)step, i, UINT64_MAX };
+	uint64_t ints[3] = { (uint64_t)step, i, UINT64_MAX }, buckets[100] = { (uint64_t)step };
 	char text[32];
 
 	ks_named_u64(r, "steady", (uint64_t)step * 1000 * (i + 1));
@@ -95,6 +95,9 @@ read_named(struct ks_record *r, int64_t step, uint64_t i)
 	(void)snprintf(text, sizeof(text), "step %lld", (long long)step / 10);
 	ks_named_string(r, "text", step % 3 == 0 ? NULL : text, strlen(text));
 	ks_named_ints(r, "ints", ints, (size_t)(step % 4));
+	for (int b = 1; b < 100; b++)
+		buckets[b] = mix((uint64_t)(step / (b % 9 + 1)));
+	ks_named_ints(r, "buckets", buckets, 100);
 	if (step / 6 % 2 == 1)
 		ks_named_u64(r, "sometimes", 1);
 }
@@ -379,7 +382,7 @@ damage(const char *path, const char *copy)
 	return 0;
 }
 
-/* Decodes samples of no kstats: zeros are the time, the counts, and how many fields are as expected. */
+/* Decodes samples of no kstats: zeros are the times, the counts, and how many fields are as expected. */
 static int
 decode(void)
 {
@@ -388,7 +391,7 @@ decode(void)
 		unsigned char bytes[8];
 		size_t n;
 	} cases[] = {
-		{ "whole", { 0 }, 6 }, { "cut", { 0 }, 5 }, { "longer", { 0 }, 7 }, { "expecting more", { [5] = 1 }, 6 }
+		{ "whole", { 0 }, 7 }, { "cut", { 0 }, 6 }, { "longer", { 0 }, 8 }, { "expecting more", { [6] = 1 }, 7 }
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

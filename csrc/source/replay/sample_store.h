@@ -93,6 +93,7 @@ struct ks_store_kstat {
 	uint8_t type;  /* KSTAT_TYPE_* */
 	uint8_t flags; /* KSTAT_FLAG_* */
 	bool published;
+	bool still;    /* only the reader of recordings uses it: none of its numbers is expected to move */
 	bool readable; /* false: it could not be read when the sample was taken */
 };
 

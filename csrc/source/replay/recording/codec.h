@@ -5,6 +5,7 @@
  *
  * All integers are varints (base/varint.h), signed ones folded. A sample is
  *     the steps of the time of day and of the time of the sample,
+ *     1 if snaptimes are late together (from version 5 on; before they always are), see below,
  *     the number of kstats that left, and of each its distance from the one before,
  *     the number that changed shape, and of each the distance and the new definition,
  *     the number that came, and their definitions,
@@ -19,10 +20,15 @@
  * and that of the process. Behind it are the hidden fields of a RAW structure that is known (from version 4 on):
  * KS_REC_MARKED bits in numbers of 64, the first field in the lowest bit.
  *
- * The fields of a kstat are its state (readable or not), its snaptime, and the numbers and texts of its
- * data section (of a statsblob the data section as one text). The difference of a text is followed by its
+ * The fields of a kstat are its state (readable or not), the numbers and texts of its data section (of a statsblob the
+ * data section as one text), and its snaptime (before version 5 in front of the data). A snaptime is expected to be
+ * later by the step of the sample's time, and in a sample that says so by as much more as the one before it was. A
+ * recording of the machine does not keep snaptimes exactly, which are different for each file of the kernel: those of a
+ * kstat that did not change may be wrong by a 128th of the interval, others by a 1024th. So a process that sleeps takes
+ * no byte. The difference of a text is followed by its
  * length plus one and its bytes; the numbers of an array are little-endian there, those of a statsblob as its
- * writer had them. The difference of a number whose values have a power of ten in common is in units of this
+ * writer had them. KS_REC_SOME_CHANGED is the difference of an array that is as long as before (from version 5 on): how
+ * many of its numbers changed follows, and of each the distance from the one before and by how much. The difference of a number whose values have a power of ten in common is in units of this
  * power, doubled; an odd one, KS_REC_NOT_IN_UNITS, says that the exact difference follows.
  * SPDX-License-Identifier: MIT
  */
@@ -42,6 +48,7 @@
 #include "source/source.h"
 
 #define KS_REC_NOT_IN_UNITS 1
+#define KS_REC_SOME_CHANGED 2 /* the difference of an array; that of another text, or of a whole array, is 1 */
 
 /*
  * The first versions of keyframes behind which definitions say what statistics mean, who publishes a kstat, and which
@@ -50,6 +57,7 @@
 #define KS_REC_DESCRIBED 2
 #define KS_REC_ATTRIBUTED 3
 #define KS_REC_MARKED_SINCE 4
+#define KS_REC_ROUGH_SINCE 5
 
 #define KS_REC_MARKED (8 * KS_RAW_MARKS) /* fields that a definition can hide */
 
@@ -78,6 +86,8 @@ struct ks_rec_state {
 	size_t unused_text;   /* the same in bytes of its text */
 	uint64_t time_of_day; /* ns since 1970 */
 	uint64_t taken;       /* ns of gethrtime() */
+	bool rough;           /* the writer's: snaptimes need not be exact, see above */
+	uint64_t before;      /* the writer's: when the last sample was taken, which may be later than the state's */
 };
 
 /* A kstat of the sample that is to be written. */
@@ -175,8 +185,8 @@ ks_rec_expected(const struct ks_store_value *v, const struct ks_rec_trend *t)
 	return ks_rec_cut(v->u64 + t->step, v->width);
 }
 
-/* Sets a number, and what is known of it. */
-void ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now);
+/* Sets a number, and what is known of it in that version. */
+void ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now, unsigned version);
 
 /* Sets a text to a copy of n bytes, NULL for none. 0, or -1 with errno ENOMEM. */
 int ks_rec_set_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t n);

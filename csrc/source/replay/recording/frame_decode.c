@@ -284,6 +284,29 @@ get_difference(struct input *in, uint64_t *difference)
 	return get_signed(in, difference) != 0 ? -1 : get(in, &in->expected);
 }
 
+/* Changes some numbers of an array. */
+static int
+decode_array(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
+{
+	size_t n = v->at != KS_STORE_NULL ? v->len / sizeof(uint64_t) : 0;
+	uint64_t count, distance, difference, at = 0;
+
+	if (get_up_to(in, n, &count) != 0)
+		return -1;
+	for (; count > 0; count--) {
+		char *number;
+
+		if (get_up_to(in, n, &distance) != 0 || get_signed(in, &difference) != 0)
+			return -1;
+		at += distance;
+		if (at >= n)
+			return damaged();
+		number = s->sample->text.data + v->at + at * sizeof(difference);
+		ks_store_put(number, ks_store_load(number, sizeof(difference)) + difference, sizeof(difference));
+	}
+	return get(in, &in->expected);
+}
+
 /* get_difference() does not fit, because the text is between the difference and the next count. */
 static int
 decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
@@ -293,7 +316,11 @@ decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
 
 	if (is_expected(in))
 		return 0;
-	if (get_signed(in, &difference) != 0 || get(in, &n) != 0)
+	if (get_signed(in, &difference) != 0)
+		return -1;
+	if (difference == KS_REC_SOME_CHANGED && v->type == KSTAT_DATA_INTS)
+		return decode_array(s, v, in);
+	if (get(in, &n) != 0)
 		return -1;
 	len = n == 0 ? 0 : (uint32_t)(n - 1);
 	if (n > 0 && (n - 1 > left(in) || n - 1 > UINT32_MAX))
@@ -307,7 +334,7 @@ decode_text(struct ks_rec_state *s, struct ks_store_value *v, struct input *in)
 }
 
 static int
-decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in)
+decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in, unsigned version)
 {
 	uint64_t difference = 0;
 
@@ -323,16 +350,56 @@ decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in
 		if (get(in, &in->expected) != 0)
 			return -1;
 	}
-	ks_rec_set_number(v, t, ks_rec_cut(ks_rec_expected(v, t) + difference, v->width));
+	ks_rec_set_number(v, t, ks_rec_cut(ks_rec_expected(v, t) + difference, v->width), version);
+	return 0;
+}
+
+/* The times of a sample, ns. */
+struct times {
+	uint64_t step;
+	bool together; /* snaptimes are late together */
+	uint64_t late; /* by how much those so far were */
+};
+
+static int
+decode_snaptime(struct ks_store_kstat *k, struct input *in, struct times *t)
+{
+	uint64_t difference;
+
+	if (get_difference(in, &difference) != 0)
+		return -1;
+	k->snaptime = (hrtime_t)((uint64_t)k->snaptime + t->step + t->late + difference);
+	t->late += t->together ? difference : 0;
 	return 0;
 }
 
 static int
-decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, uint64_t step,
-    uint64_t *late)
+decode_data(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in)
 {
 	struct ks_store_value *v = ks_store_values(s->sample, k);
+	struct ks_rec_trend *t = s->trend + k->first;
+
+	k->still = true;
+	for (size_t i = 0; i < k->nvalues; i++) {
+		int rc = 0;
+
+		if (v[i].width > 0) {
+			rc = decode_number(&v[i], &t[i], in, s->version);
+			k->still &= t[i].step == 0 && t[i].last == 0;
+		} else if (v[i].type != KS_STORE_EVENT) {
+			rc = decode_text(s, &v[i], in);
+		}
+		if (rc != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, struct times *t)
+{
 	uint64_t difference, fields = k->nvalues - (k->type == KSTAT_TYPE_TIMER ? k->ndata : 0);
+	bool is_last = s->version >= KS_REC_ROUGH_SINCE;
 
 	if (get_difference(in, &difference) != 0)
 		return -1;
@@ -346,40 +413,34 @@ decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in
 		in->expected -= 1 + fields;
 		return 0;
 	}
-	if (get_difference(in, &difference) != 0)
+	if (!is_last && decode_snaptime(k, in, t) != 0)
 		return -1;
-	*late += difference;
-	k->snaptime = (hrtime_t)((uint64_t)k->snaptime + step + *late);
-	for (size_t i = 0; i < k->nvalues; i++) {
-		int rc = 0;
-
-		if (v[i].width > 0)
-			rc = decode_number(&v[i], &s->trend[k->first + i], in);
-		else if (v[i].type != KS_STORE_EVENT)
-			rc = decode_text(s, &v[i], in);
-		if (rc != 0)
-			return -1;
-	}
-	return 0;
+	if (k->still && in->expected >= fields)
+		in->expected -= fields; /* nothing moves, which is most of what processes have */
+	else if (decode_data(s, k, in) != 0)
+		return -1;
+	return is_last ? decode_snaptime(k, in, t) : 0;
 }
 
 int
 ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n)
 {
 	struct input in = { bytes, (const unsigned char *)bytes + n, 0 };
-	uint64_t time_step, step, late = 0;
+	uint64_t time_step, together = 1;
+	struct times t = { .late = 0 };
 
-	if (get_signed(&in, &time_step) != 0 || get_signed(&in, &step) != 0 ||
-	    decode_gone(s, &in) != 0 || decode_reshaped(s, &in) != 0 || ks_rec_compact(s) != 0 ||
+	if (get_signed(&in, &time_step) != 0 || get_signed(&in, &t.step) != 0 ||
+	    (s->version >= KS_REC_ROUGH_SINCE && get_up_to(&in, 1, &together) != 0) || decode_gone(s, &in) != 0 || decode_reshaped(s, &in) != 0 || ks_rec_compact(s) != 0 ||
 	    decode_new(s, &in) != 0 || get(&in, &in.expected) != 0)
 		return -1;
+	t.together = together != 0;
 	for (size_t i = 0; i < s->sample->nkstats; i++) {
-		if (decode_values(s, &s->sample->kstat[i], &in, step, &late) != 0)
+		if (decode_values(s, &s->sample->kstat[i], &in, &t) != 0)
 			return -1;
 	}
 	if (in.p != in.end || in.expected != 0)
 		return damaged();
 	s->time_of_day += time_step;
-	s->taken += step;
+	s->taken += t.step;
 	return 0;
 }

@@ -261,6 +261,29 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_ks
 	return 0;
 }
 
+/* Kstats of the sample, or numbers of an array: how many, and of each the distance from the last and what is said. */
+struct list {
+	struct ks_buf bytes;
+	size_t count, last;
+};
+
+static void
+add_to_list(struct list *l, size_t i)
+{
+	ks_varint_put(&l->bytes, i - l->last);
+	l->last = i;
+	l->count++;
+}
+
+static void
+put_list(struct ks_buf *out, struct list *l)
+{
+	ks_varint_put(out, l->count);
+	ks_buf_add(out, l->bytes.data, l->bytes.len);
+	out->failed |= l->bytes.failed;
+	ks_buf_free(&l->bytes);
+}
+
 /* Fields that are as expected are counted; the count is written before the next one that is not. */
 struct differences {
 	struct ks_buf *out;
@@ -313,6 +336,25 @@ text_at(const struct ks_store_value *v, const char *at, size_t room, const kstat
 	return kn->value.string.addr.ptr;
 }
 
+/* Writes which numbers of an array of that many bytes changed, and by how much. */
+static void
+encode_array(const char *old, const char *now, size_t size, struct differences *d)
+{
+	struct list changed = { .bytes = KS_BUF_INIT };
+
+	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+		uint64_t difference = ks_store_load(now + at, sizeof(difference)) -
+		    ks_store_load(old + at, sizeof(difference));
+
+		if (difference != 0) {
+			add_to_list(&changed, at / sizeof(difference));
+			put_signed(&changed.bytes, difference);
+		}
+	}
+	(void)put_difference(d, KS_REC_SOME_CHANGED);
+	put_list(d->out, &changed);
+}
+
 static int
 encode_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uint32_t len,
     struct differences *d)
@@ -321,6 +363,10 @@ encode_text(struct ks_rec_state *s, struct ks_store_value *v, const char *p, uin
 	    (len == 0 || memcmp(ks_store_text(s->sample, v->at), p, len) == 0);
 	size_t at;
 
+	if (!same && v->type == KSTAT_DATA_INTS && v->len == len && p != NULL && v->at != KS_STORE_NULL) {
+		encode_array(ks_store_text(s->sample, v->at), p, len, d);
+		return ks_rec_set_text(s, v, p, len);
+	}
 	if (!put_difference(d, !same))
 		return 0;
 	ks_varint_put(d->out, p == NULL ? 0 : (uint64_t)len + 1);
@@ -343,7 +389,7 @@ encode_number(struct ks_store_value *v, struct ks_rec_trend *t, const char *at, 
 		(void)put_difference(d, KS_REC_NOT_IN_UNITS);
 		put_signed(d->out, difference);
 	}
-	ks_rec_set_number(v, t, now);
+	ks_rec_set_number(v, t, now, KS_REC_ROUGH_SINCE);
 }
 
 static int
@@ -380,17 +426,38 @@ least_size(const struct ks_store *s, const struct ks_store_kstat *old)
 	return l != NULL ? l->size * (old->type == KSTAT_TYPE_TIMER ? old->ndata : 1) : 0;
 }
 
+/* The times of a sample, ns. */
+struct times {
+	uint64_t step;     /* since the one that the state is of */
+	uint64_t interval; /* since the one before; 0: snaptimes are kept exactly */
+	uint64_t late;     /* by how much the snaptimes so far were later than expected, where they are exact */
+};
+
 /*
- * Writes the fields of a kstat as differences from what is expected. *late is by how much the snaptimes of the
- * kstats before it were later than expected: those of one sample are mostly late together.
+ * Writes the snaptime of a kstat, of which other fields changed or did not, as far as it is not what is expected. What
+ * did not change has no rate that its snaptime could make wrong.
  */
+static void
+encode_snaptime(struct ks_store_kstat *old, hrtime_t snaptime, bool changed, struct differences *d, struct times *t)
+{
+	uint64_t expected = (uint64_t)old->snaptime + t->step + t->late;
+	int64_t difference = (int64_t)((uint64_t)snaptime - expected), most = (int64_t)(t->interval >> (changed ? 10 : 7));
+
+	if (difference >= -most && difference <= most)
+		difference = 0;
+	(void)put_difference(d, (uint64_t)difference);
+	t->late += t->interval == 0 ? (uint64_t)difference : 0;
+	old->snaptime = (hrtime_t)(expected + (uint64_t)difference);
+}
+
+/* Writes the fields of a kstat as differences from what is expected. */
 static int
 encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct ks_rec_kstat *in,
-    struct differences *d, uint64_t step, uint64_t *late)
+    struct differences *d, struct times *t)
 {
 	const kstat_t *k = in->k;
 	bool readable = in->was_read && k->ks_data_size >= least_size(s->sample, old);
-	uint64_t difference;
+	size_t written;
 
 	(void)put_difference(d, (uint64_t)readable - old->readable);
 	old->readable = readable;
@@ -398,34 +465,11 @@ encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct k
 		d->expected += 1 + old->nvalues - (old->type == KSTAT_TYPE_TIMER ? old->ndata : 0);
 		return 0;
 	}
-	difference = (uint64_t)k->ks_snaptime - ((uint64_t)old->snaptime + step + *late);
-	(void)put_difference(d, difference);
-	*late += difference;
-	old->snaptime = k->ks_snaptime;
-	return encode_data(s, old, k, d);
-}
-
-/* Some kstats of the sample: their number, and of each the distance from the one before and what is said. */
-struct list {
-	struct ks_buf bytes;
-	size_t count, last;
-};
-
-static void
-add_to_list(struct list *l, size_t i)
-{
-	ks_varint_put(&l->bytes, i - l->last);
-	l->last = i;
-	l->count++;
-}
-
-static void
-put_list(struct ks_buf *out, struct list *l)
-{
-	ks_varint_put(out, l->count);
-	ks_buf_add(out, l->bytes.data, l->bytes.len);
-	out->failed |= l->bytes.failed;
-	ks_buf_free(&l->bytes);
+	written = d->out->len;
+	if (encode_data(s, old, k, d) != 0)
+		return -1;
+	encode_snaptime(old, k->ks_snaptime, d->out->len > written, d, t);
+	return 0;
 }
 
 /*
@@ -495,19 +539,23 @@ int
 ks_rec_encode(struct ks_rec_state *s, const struct ks_rec_kstat *in, size_t n, int64_t time_of_day,
     struct ks_buf *out)
 {
-	uint64_t taken = time_of(in, n), step = taken - s->taken, late = 0;
+	uint64_t taken = time_of(in, n);
+	struct times t = { .step = taken - s->taken };
 	struct differences d = { out, 0 };
 
+	if (s->rough && s->before > 0 && taken > s->before)
+		t.interval = taken - s->before;
 	put_signed(out, (uint64_t)time_of_day - s->time_of_day);
-	put_signed(out, step);
+	put_signed(out, t.step);
+	ks_varint_put(out, t.interval == 0);
 	if (encode_old(s, in, n, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, in, n, out) != 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (encode_values(s, &s->sample->kstat[i], &in[i], &d, step, &late) != 0)
+		if (encode_values(s, &s->sample->kstat[i], &in[i], &d, &t) != 0)
 			return -1;
 	}
 	ks_varint_put(out, d.expected);
 	s->time_of_day = (uint64_t)time_of_day;
-	s->taken = taken;
+	s->taken = s->before = taken;
 	return out->failed ? ks_fail(ENOMEM, "out of memory for a recording") : 0;
 }

@@ -227,11 +227,12 @@ ks_rec_compact(struct ks_rec_state *s)
 
 /*
  * A number that moves by the same step twice is expected to go on so; one that is noisy, by the mean of
- * its steps. Times of a kernel's clocks are multiples of milliseconds or ticks, and so is what is
+ * its steps. One that moved once, or stood still once, is expected to stay, as from version 5 on all numbers of a
+ * process that wakes up now and then do. Times of a kernel's clocks are multiples of milliseconds or ticks, and so is what is
  * expected of them: `unit` is the largest power of ten that divided all values so far.
  */
 void
-ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now)
+ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now, unsigned version)
 {
 	uint64_t step = ks_rec_extend(now - v->u64, v->width);
 	int64_t unit = t->unit;
@@ -239,6 +240,10 @@ ks_rec_set_number(struct ks_store_value *v, struct ks_rec_trend *t, uint64_t now
 	while (unit > 1 && (int64_t)now % unit != 0)
 		unit /= 10;
 	if (step == t->last) {
+		t->step = step;
+	} else if (version >= KS_REC_ROUGH_SINCE && (step == 0 || t->last == 0)) {
+		t->step = 0;
+	} else if (version >= KS_REC_ROUGH_SINCE && t->step == 0) {
 		t->step = step;
 	} else {
 		int64_t was = (int64_t)t->step / unit;
