@@ -277,6 +277,20 @@ describe("processes of a recorded tree", function()
     assert.is_nil((open({}):lookup("unix", 0, "procs")))
   end)
 
+  it("have a line about what cannot be read once, or again when somebody asks for that", function()
+    local core = require("kstat.core")
+    write(dir .. "/proc/77/stat", "77")
+    local ks = open({ processes = 77 })
+    assert.equal(1, #ks:warnings())
+    for _ = 1, 2 do
+      assert(ks:update() ~= nil)
+      assert.same({}, ks:warnings())
+      core.warn_again(ks)
+      assert(ks:update() ~= nil)
+      assert.matches("proc/77/stat: line 1 cannot be understood", ks:warnings()[1])
+    end
+  end)
+
   it("have a line about a file that cannot be parsed", function()
     for _, text in ipairs({ "", "77", "77 (x", "77 (x) S", "77 (x) SS 1 2 3", "77 (x) S 1 2 3 4 5 6" }) do
       write(dir .. "/proc/77/stat", text)

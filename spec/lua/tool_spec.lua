@@ -18,6 +18,8 @@ describe("tool.run", function()
     assert.same({ out = "help\n", err = "", status = 0 }, told("tool.show('help\\n')"))
     assert.same({ out = "", err = "usage\n", status = 2 }, told("tool.stop(2, nil, 'usage\\n')"))
     assert.same({ out = "", err = "x: the disk is full\n", status = 3 }, told("core.fail('the disk is full')"))
+    assert.equal("x: a\nx: a\n", told("tool.warn('a') tool.warn('a') " ..
+      "tool.warn_again(require('kstat').open({ only = 'unix' })) tool.warn('a') return 0").err)
     local mistake = told("error('mistake')")
     assert.matches("^x: [^\n]*mistake\nstack traceback:\n", mistake.err)
     assert.equal(3, mistake.status)
