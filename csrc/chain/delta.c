@@ -166,7 +166,7 @@ ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_val
 }
 
 bool
-ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
+ks_delta_cursor_next_rate(struct ks_delta_cursor *c, bool counters, const char **name, struct ks_value *v)
 {
 	bool counter;
 	double unit;
@@ -174,6 +174,8 @@ ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct k
 	while (next_delta(c, name, v, &counter, &unit)) {
 		double change;
 
+		if (!counter && counters)
+			continue;
 		if (!counter || !ks_value_number(v, &change))
 			return true;
 		if (c->d->elapsed <= 0 && change != 0)

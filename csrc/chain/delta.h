@@ -66,9 +66,10 @@ bool ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct k
 
 /*
  * The same with counters as their change per second of d->elapsed, a double; times change in seconds.
- * If no time went by, a counter that stood still has the rate 0, and others are passed over.
+ * If no time went by, a counter that stood still has the rate 0, and others are passed over. counters: it
+ * passes over everything else, too.
  */
-bool ks_delta_cursor_next_rate(struct ks_delta_cursor *c, const char **name, struct ks_value *v);
+bool ks_delta_cursor_next_rate(struct ks_delta_cursor *c, bool counters, const char **name, struct ks_value *v);
 
 /*
  * Stores what ks_delta_cursor_next() stores of the first statistic of that name from the cursor on, which stays where it

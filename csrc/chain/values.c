@@ -95,7 +95,7 @@ ks_values_collect_rates(struct ks_values *v, const struct ks_delta *d, kstat_ctl
 	if (add_header(v, d->now, with_class) != 0)
 		return -1;
 	ks_delta_cursor_open(&c, d, kc);
-	while ((p = next_pair(v)) != NULL && ks_delta_cursor_next_rate(&c, &p->name, &p->value))
+	while ((p = next_pair(v)) != NULL && ks_delta_cursor_next_rate(&c, false, &p->name, &p->value))
 		v->n++;
 	return p == NULL ? -1 : 0;
 }

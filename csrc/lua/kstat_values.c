@@ -17,6 +17,7 @@
 #include "lua/types.h"
 #include "lua/value.h"
 #include "model/blobstat.h"
+#include "model/histstat.h"
 #include "model/known_meta.h"
 
 /* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */
@@ -424,10 +425,18 @@ push_number(lua_State *L, const struct ks_value *v)
 	}
 }
 
+/* Whether a number in the data of a histogram says how its buckets are laid out. */
+static bool
+is_layout(const char *name)
+{
+	return strcmp(name, "range_min") == 0 || strcmp(name, "range_max") == 0 || strcmp(name, "stepping") == 0;
+}
+
 /*
  * numbers(kstat, selectors, names, values, rates) -> n: the statistics in the data that are numbers
- * and that any of the selectors wants (none: all), in stored order, as two arrays. With rates the
- * counters of a difference as their change per second. Nothing if the kstat cannot be read.
+ * and that any of the selectors wants (none: all), in stored order, as two arrays, but for those that lay
+ * out a histogram. With rates only the counters of a difference, as their change per second. Nothing if
+ * the kstat cannot be read.
  */
 static int
 kstat_numbers(lua_State *L)
@@ -436,7 +445,7 @@ kstat_numbers(lua_State *L)
 	struct walk w;
 	const char *name;
 	struct ks_value v;
-	bool rates = lua_toboolean(L, 5);
+	bool rates = lua_toboolean(L, 5), histogram;
 	size_t nsel;
 	int n = 0;
 
@@ -450,8 +459,9 @@ kstat_numbers(lua_State *L)
 	}
 	luaL_argcheck(L, !rates || w.u->origin == KS_LUA_DIFFERING, 1,
 	    "only a difference of two samples has rates");
-	while (rates ? ks_delta_cursor_next_rate(&w.delta, &name, &v) : walk_next(&w, &name, &v)) {
-		if (!wanted(selectors, nsel, w.ksp, name) || !push_number(L, &v))
+	histogram = ks_histstat_is(w.ksp);
+	while (rates ? ks_delta_cursor_next_rate(&w.delta, true, &name, &v) : walk_next(&w, &name, &v)) {
+		if (!wanted(selectors, nsel, w.ksp, name) || (histogram && is_layout(name)) || !push_number(L, &v))
 			continue;
 		lua_rawseti(L, 4, ++n);
 		lua_pushstring(L, name);

@@ -87,6 +87,12 @@ describe("a question", function()
     assert.equal("w3:max 30\n", answer("top 1 max by (name) of u"))
   end)
 
+  it("takes rates of counters alone for rate(*)", function()
+    local r = run.run({ env = run.tree_env("small"), "kstat", "-pa", "count by (statistic) of rate(*)", "::system_misc" })
+    assert.truthy(r.out:find("lbolt:count", 1, true), r.out)
+    assert.is_nil(r.out:find("nproc", 1, true))
+  end)
+
   it("counts and names texts", function()
     assert.equal("distinct(state) 2\nmode(state) \"busy\"\nmode(u) 10\n",
       answer("distinct(state), mode(state), mode(u)"))
@@ -217,6 +223,15 @@ describe("a distribution in a question", function()
     agg:text()
     assert.truthy(agg:text():gsub("█", "#"):find("134217728 |## ", 1, true))
     assert.matches('{"heat":%[%[524288,1048576,1%],', (agg:render("json")))
+  end)
+
+  it("has no layout among the numbers that are reduced", function()
+    local keys = {}
+    for key in ask("count by (statistic)"):each() do
+      keys[key[1]] = true
+    end
+    assert.is_true(keys.max)
+    assert.same({}, { keys.range_min, keys.range_max, keys.stepping })
   end)
 
   it("does not merge with another unit, and is told where it is no number", function()
