@@ -147,6 +147,7 @@ local function compile_aggregations(options)
       source.now, source.rate = true, source.rate or options.rate and not source.expression
     end
     aggregation.differs = aggregation.differs or options.rate
+    options.periods, options.differs = aggregation.by_time, options.differs or aggregation.differs
   end
   return list
 end
@@ -247,7 +248,9 @@ local function aggregate(aggregations, selectors, format, now, prev)
       wrong("-a: %s", added)
     end
     count = count + added
-    tool.write((aggregation:render(AGGREGATED[format] or format)))
+    if not aggregation.by_time then -- else its periods are shown when all are over
+      tool.write((aggregation:render(AGGREGATED[format] or format)))
+    end
     if not aggregation.over_time then
       aggregation:clear()
     end
@@ -324,12 +327,15 @@ local function main()
   if options.o == "openmetrics" and interval and not options.output then
     options.series = require("kstat.output.series").new()
   end
+  for _, aggregation in ipairs(aggregations) do
+    aggregation.clock.interval = not chain.is_replay(ks) and interval or nil
+  end
   local matched, ticks = 0, 0
   local status = tick.run(ks, interval, count, function(now, prev)
     ticks = ticks + 1
-    if options.rate and not prev and ticks > 1 then
+    if (options.rate or options.differs) and not prev and ticks > 1 then
       return -- behind a cut of the past there is no interval yet
-    elseif ticks > 1 and not options.output and not options.series then
+    elseif ticks > 1 and not options.output and not options.series and not options.periods then
       tool.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
@@ -345,8 +351,11 @@ local function main()
   end, (options.a or options.rate) and selectors or nil)
   if options.series then
     options.series:write(tool.write)
-    tool.flush()
   end
+  for _, aggregation in ipairs(aggregations) do
+    tool.write(aggregation.by_time and (aggregation:render(AGGREGATED[format] or format)) or "")
+  end
+  tool.flush()
   return status == 0 and matched == 0 and 1 or status
 end
 

@@ -30,6 +30,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(exposition)      /* exposition.c: kstats as metrics */ \
 	part(idle)            /* idle.c: rows in which nothing is counted */ \
 	part(distribution)    /* distribution.c: what histograms counted */ \
+	part(window)          /* window.c: values of the last so many seconds */ \
 	part(terminal)        /* terminal.c */ \
 	part(line)            /* line.c: lines of a table */ \
 	part(wait)            /* wait.c */ \

@@ -3,6 +3,7 @@ local capture = require("support.capture")
 local expression = require("kstat.expression")
 local kstat = require("kstat")
 local run = require("support.run")
+local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local path
 
@@ -88,7 +89,8 @@ describe("a question", function()
   end)
 
   it("takes rates of counters alone for rate(*)", function()
-    local r = run.run({ env = run.tree_env("small"), "kstat", "-pa", "count by (statistic) of rate(*)", "::system_misc" })
+    local r = run.run({ env = run.tree_env("small"), "kstat", "-pa", "count by (statistic) of rate(*)",
+      "::system_misc" })
     assert.truthy(r.out:find("lbolt:count", 1, true), r.out)
     assert.is_nil(r.out:find("nproc", 1, true))
   end)
@@ -104,7 +106,7 @@ describe("a question", function()
       ["rate(sum(x))"] = "rate() stands inside of reducers, as in sum(rate(x)), at character 1",
       ["sum(x) / smu(y)"] = "there is no function 'smu'; did you mean 'sum'?, at character 10",
       ["x over all"] = "over all follows a reducer, such as sum(x) over all, at character 3",
-      ["sum(sum(x) over all)"] = "over all is for kstat -a and the columns of reports, outside of other reducers",
+      ["sum(sum(x) over all)"] = "over all is for kstat -a and the columns of reports,",
       ["sum of x where y =~ /(/"] = "missing closing parenthesis",
       ["sum of x where y =~ z"] = "a /regular expression/ expected at character 21",
       ['sum of x where y == "z'] = "a closing quote expected at character 23",
@@ -242,5 +244,107 @@ describe("a distribution in a question", function()
       assert.same({ nil, "EINVAL" }, { same, errname })
       assert.truthy(message:find(want, 1, true), message)
     end
+  end)
+end)
+
+describe("a value over time", function()
+  local recorded
+
+  -- Two file systems, a sample each ten seconds: `v` is the number of the sample, times ten of the second one, which is
+  -- created anew in sample 8; `n` counts v, `avail` falls by 1 a second.
+  setup(function()
+    local samples = {}
+    for s = 1, 12 do
+      local t = 100 + 10 * s
+      local function fs(i, name, factor)
+        return capture.kstat("fs", i, name, "fs", 1, i == 1 and s >= 8 and 175 or 1, t, ('"v":%.1f,"n":%d,"avail":%.1f')
+          :format(factor * s, factor * (i == 1 and s >= 8 and s - 7 or s), 500 - 10 * s))
+      end
+      samples[s] = { fs(0, "a", 1), fs(1, "b", 10) }
+    end
+    recorded = capture.file(samples)
+  end)
+  teardown(capture.clean)
+
+  -- What a question answers of each sample, as a list; "-" where there is none.
+  local function answers(question, operand)
+    local list = {}
+    local r = run.run({ "kstat", "-r", recorded, "-pa", question, operand or "fs", "10" })
+    assert.equal("", r.err)
+    for line in (r.out .. "\n"):gmatch("([^\n]*)\n") do
+      local value = line:match("\t(.*)$")
+      list[#list + 1] = value and (tonumber(value) or value)
+    end
+    return list
+  end
+
+  it("is reduced over the last so many seconds", function()
+    assert.same({ 1, 1.5, 2, 2.5, 3, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5 }, answers("avg(v, 60s)", "::a"))
+    assert.same({ 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, answers("min(v, 30s)", "::a"))
+    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, answers("max(v, 30s)", "::a"))
+    assert.same({ 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, answers("p50(v, 30s)", "::a"))
+    assert.same({ 1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3 }, answers("count(v, 30s)", "::a"))
+    assert.same({ 0, 1 / 4 }, { select(1, unpack(answers("stddev(v, 20s) * stddev(v, 20s)", "::a"), 1, 2)) })
+    assert.equal(11 * 11 / 2, answers("avg(v, 20s)")[11] / 1 + 11 * 11 / 2 - 10.5 * 5.5)
+  end)
+
+  it("is of a group, of its kstats, and of what reducers gave", function()
+    assert.equal((11 + 12 + 110 + 120) / 4, answers("avg(v, 20s)")[12])
+    assert.equal(11.5 + 115, answers("sum(avg(v, 20s))")[12])
+    assert.equal(11 * 12, answers("max(sum(v), 5m)")[12])
+    assert.equal(11 * 9, answers("min(sum(v), 40s) by (module)")[12])
+  end)
+
+  it("is a rate, what was, a trend and when it will be", function()
+    local rates = answers("rate(n, 30s) by (name)", "::a")
+    assert.same({ 0.1, 0.1, 11 }, { rates[1], rates[11], #rates })
+    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, answers("v ago 30s by (name)", "::a"))
+    assert.same({ "-", "-", "-", 11, 22, 33, 44, 55, 66, 77, 88, 99 }, answers("sum(v) ago 30s"))
+    local trend, untils = answers("trend(v, 40s) by (name)", "::a"), answers("until(avail, 0, 1m) by (name)", "::a")
+    assert.is_true(math.abs(0.1 - trend[11]) < 1e-12)
+    assert.is_true(math.abs(380 - untils[11]) < 1e-6)
+    assert.same({}, answers("until(v, 0, 1m) by (name)", "::a"))
+    assert.is_true(math.abs(8 - answers("until(sum(v), 132 + 8.8, 1m)")[12]) < 1e-6)
+  end)
+
+  it("begins anew with a kstat that was created anew", function()
+    local averages = answers("avg(v, 60s) / 1 by (name)", "::b")
+    assert.same({ 35, 45 }, { averages[6], averages[7] })
+    local alone = answers("sum(avg(v, 60s)) by (name)", "::b")
+    assert.same({ 45, 80, 85 }, { alone[7], alone[8], alone[9] })
+  end)
+
+  it("is in columns, and by periods", function()
+    local text = {}
+    kstat.report({ select = { name = "a" }, columns = { { "n", "name" }, { "m", "max(v, 20s) - v ago 20s" } } })
+      :run({ "-r", recorded, "10" }, function(s) text[#text + 1] = s end)
+    assert.equal("n m\na -\na -\nn   m\na 2.0\na 2.0\n", table.concat(text):sub(1, 30))
+    local r = run.run({ env = { TZ = "UTC", KSTAT_REPLAY_TIME = "1700000040" }, "kstat", "-r", recorded, "-pa",
+      "sum(v), count(rate(n)) by (time(60))", "::a", "10" })
+    assert.equal("2023-11-14 22:14:sum(v)\t21\n2023-11-14 22:14:count(rate(n))\t5\n" ..
+      "2023-11-14 22:15:sum(v)\t57\n2023-11-14 22:15:count(rate(n))\t6\n", r.out)
+  end)
+
+  it("is refused where it would take the memory of the machine, with rows and samples", function()
+    local r = run.run({ env = run.tree_env("small"), "kstat", "-a", "avg(nproc, 365d)", "::system_misc", "1", "1" })
+    assert.same({ 3, "" }, { r.status, r.out })
+    assert.equal("kstat: 'avg(nproc, 365d)': 1 rows of 31536001 samples take 481 MB, more than 256 MB: fewer rows, " ..
+      "a shorter time or a longer interval\n", r.err)
+  end)
+
+  it("is told with its position where it is wrong", function()
+    for text, want in pairs({
+      ["rate(sum(x), 5m)"] = "rate() stands inside of reducers, as in sum(rate(x, 5m)), at character 1",
+      ["trend(x)"] = "trend() takes an expression and a time, such as trend(x, 30m), at character 1",
+      ["until(x, 5m)"] = "until() takes an expression, its goal and a time, such as until(x, 0, 30m)",
+      ["1 + x ago 5"] = "a time such as 1d expected at character 11",
+      ["sum of x > 5s"] = "a time stands in windows, in share() and behind ago",
+      ["avg(x, 60)"] = "avg takes 0 numbers, not 1",
+    }) do
+      local agg, message = kstat.aggregate(text)
+      assert.is_nil(agg, text)
+      assert.truthy(message:find(want, 1, true), message)
+    end
+    assert.matches("a window is for kstat %-a and the columns", select(2, expression.compile("avg(x, 60s)")))
   end)
 end)

@@ -41,8 +41,9 @@ local function make_time_column(self, tree)
   local format = seconds == DAY and "%Y-%m-%d" or seconds % 60 == 0 and "%Y-%m-%d %H:%M" or "%Y-%m-%d %H:%M:%S"
   self.by_time = true
   return { title = "time", of_kstat = function()
-    local t = os.date("*t", self.clock)
-    return os.date(format, self.clock - (t.hour * 3600 + t.min * 60 + t.sec) % seconds)
+    local now = self.seconds
+    local t = os.date("*t", now)
+    return os.date(format, now - (t.hour * 3600 + t.min * 60 + t.sec) % seconds)
   end }
 end
 
@@ -119,7 +120,7 @@ local function make_value(self, tree, of, text)
     end
     name = reducer.name
   end
-  local get, problem = expression.make(tree, { text = text, names = self.names, group = self })
+  local get, problem = expression.make(tree, { text = text, names = self.names, group = self, clock = self.clock })
   return get and { title = short and tree.name or name, name = name, get = get,
     distribution = tree.tag == "call" and reducers.is_distribution(tree.name), heat = tree.name == "heat" and {} },
     problem
@@ -171,7 +172,7 @@ local function text_of(given, level)
       problem = ("one reducer expected, got '%s'"):format(text)
     elseif found then
       local _
-      _, problem = make_value({ names = {}, sources = {}, accumulators = {} }, found.items[1], nil, text)
+      _, problem = make_value({ names = {}, sources = {}, accumulators = {}, clock = {} }, found.items[1], nil, text)
     end
     if problem then
       error("aggregate: " .. problem, level + 1)
@@ -249,7 +250,7 @@ local function make_question(self, question, text)
   end
   if question.where then
     local problem
-    self.where, problem = expression.make(question.where[1], { text = text, names = self.names })
+    self.where, problem = expression.make(question.where[1], { text = text, names = self.names, clock = self.clock })
     return self.where, problem
   end
   return true
@@ -266,7 +267,8 @@ end
 -- @raise on a wrong table
 function definition.compile(given, level)
   level = level + 1
-  local self = { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {} }
+  local self = { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {},
+    clock = { tick = 0 } }
   local text, problem, by = given, nil, {}
   if type(given) == "table" then
     check_table(given, level)

@@ -121,7 +121,7 @@ end
 -- The states of all accumulators, before anything was added.
 local function reset(self, group)
   for i, accumulator in ipairs(self.accumulators) do
-    group[i] = accumulator.new()
+    group[i] = accumulator.new(group)
   end
   group.distributions = nil
   return group
@@ -173,6 +173,11 @@ local function update(self, group, source, values, n, time, k)
   if kind == "userdata" then
     self.problem = self.problem or source.of_numbers and ("%s() is of numbers, and '%s' is a distribution"):format(
       source.of_numbers, source.text)
+    for _, accumulator in ipairs(source.accumulators) do
+      if accumulator.windowed then
+        accumulator.add(group[accumulator.index], values, 1)
+      end
+    end
     merge_distribution(self, group, source.index, values[1])
     return self.all and merge_distribution(self, self.everything, source.index, values[1])
   end
@@ -292,8 +297,10 @@ local function as_difference(x, list)
 end
 
 -- Reads a source of a kstat into names and values. Returns how many values there are.
-local function read(source, k, row, list, names, values, as_now)
-  if source.expression then
+local function read(self, source, k, row, list, names, values, as_now)
+  if self.by_time and self.clock.first and source.of_interval then
+    return 0 -- what was counted since creation belongs to no period
+  elseif source.expression then
     local value = source.expression(row, "boot")
     local kind = type(value)
     names[1], values[1] = source.text, value
@@ -314,7 +321,7 @@ local function add_all(self, kstats, list, as_now)
       local origin, time, group = k.publisher and "published" or "machine", timed and (k.snaptime or k.crtime), nil
       for j = 1, #sources do
         local source = sources[j]
-        local n = read(source, k, row, list, names, values, self.differing and (as_now or source.now))
+        local n = read(self, source, k, row, list, names, values, self.differing and (as_now or source.now))
         if n > 0 and late then
           add_each(self, k, path, origin, source, names, values, n, time)
         elseif n > 0 then
@@ -360,7 +367,12 @@ function methods.add(self, x, ...)
   end
   self.differing = core.kind(x) == "difference"
   if self.by_time then
-    self.clock = core.kind(x) == "chain" and core.chain_methods.clock(x) or select(3, core.sample_time_of_day(x))
+    self.seconds = core.kind(x) == "chain" and core.chain_methods.clock(x) or select(3, core.sample_time_of_day(x))
+  end
+  if self.differing then
+    local clock = self.clock
+    clock.tick, clock.time = clock.tick + 1, (core.sample_taken(x))
+    clock.first = core.difference_elapsed(x) == clock.time
   end
   local kstats
   kstats, message, errname = x:select(unpack(list or {}))

@@ -148,7 +148,8 @@ local FUNCTIONS = {
 -- --- trees become functions ------------------------------------------------------------------------
 
 -- Every tree becomes a function(row, mode) that gives a value or nil. The context has the `names` that were found, the
--- state of a report as `run`, and at the level of groups a `group`, see expression.make(). What cannot be compiled
+-- state of a report as `run`, the `clock` of windows, and at the level of groups a `group`, see expression.make(). What
+-- cannot be compiled
 -- raises { message, at }.
 local build
 
@@ -159,7 +160,7 @@ end
 -- The line about a function that there is not.
 local function no_function(name)
   local all = { ["if"] = true, median = true }
-  for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").names() }) do
+  for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").names(), { trend = 1, ["until"] = 1 } }) do
     for known in pairs(list) do
       all[known] = true
     end
@@ -299,15 +300,26 @@ function BUILD.all(tree)
   refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")
 end
 
+-- Whether a tree is over time, but no reducer; before kstat.expression.window is needed.
+local function window_call(tree)
+  local name, arguments = tree.name, tree.arguments
+  return tree.tag == "ago" or name == "trend" or name == "until" or
+    name == "rate" and arguments[2] ~= nil and arguments[2].tag == "duration"
+end
+
 function build(tree, context)
   local name, group = tree.name, context.group
-  if group or name and not MODES[name] and name ~= "if" and not (FUNCTIONS[name] and tree.arguments[2]) then
+  local second = tree.arguments and tree.arguments[2]
+  if group or window_call(tree) or name and not MODES[name] and name ~= "if" and
+    not (FUNCTIONS[name] and second and second.tag ~= "duration") then
     local reduction = require("kstat.expression.reduction")
     local level = group and reduction.level(tree)
     if level == 1 then
       return reduction.bare(tree, context, build)
     elseif reduction.is_reducer(tree) then
       return reduction.make(tree, context, build, false)
+    elseif window_call(tree) then
+      return reduction.over_time(tree, context, build)
     elseif level == 2 and MODES[name] then
       refuse(tree, "%s() stands inside of reducers, as in sum(%s(x))", name, name)
     end
@@ -350,7 +362,7 @@ function expression.compile(text, run)
     -- Most columns; LPeg need not be loaded.
     return function(row) return value_of(row, name, "boot") end, { name }
   end
-  local context, compiled = { text = text, names = {}, run = run }, nil
+  local context, compiled = { text = text, names = {}, run = run, clock = run }, nil
   local tree, problem = require("kstat.expression.grammar").expression(text)
   if tree then
     compiled, problem = expression.make(tree, context)

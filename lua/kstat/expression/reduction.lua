@@ -39,19 +39,23 @@ local function refuse(tree, format, ...)
   error({ message = format:format(...), at = tree.at }, 0)
 end
 
--- The reducer of a call; the arguments behind the first one are its numbers.
+-- The reducer of a call, and the seconds of its window: the arguments behind the first one are numbers, then a time.
 local function reducer_of(tree)
-  local numbers = {}
-  for i = 2, #tree.arguments do
+  local numbers, seconds, n = {}, nil, #tree.arguments
+  local last = tree.arguments[n]
+  if last.tag == "duration" and n - 2 >= reducers.takes_numbers(tree.name) then
+    seconds, n = last.value, n - 1
+  end
+  for i = 2, n do
     local argument = tree.arguments[i]
     if argument.tag ~= "number" and argument.tag ~= "duration" then
-      refuse(tree, reducers.takes_numbers(tree.name) and "%s() takes numbers behind its expression" or
+      refuse(tree, reducers.takes_numbers(tree.name) > 0 and "%s() takes numbers behind its expression" or
         "%s() takes one expression", tree.name)
     end
     numbers[#numbers + 1], numbers.time = argument.value, argument.tag == "duration"
   end
   local reducer, problem = reducers.make(tree.name, numbers)
-  return reducer or refuse(tree, "%s", problem)
+  return reducer or refuse(tree, "%s", problem), seconds
 end
 
 -- --- of a group -----------------------------------------------------------------------------------
@@ -69,22 +73,24 @@ local function source_of(tree, context, build)
   local source = { text = text, index = #group.sources + 1, accumulators = {} }
   group.sources[source.index] = source
   if tree.tag == "call" and tree.name == "rate" and tree.arguments[1].tag == "all" then
-    source.rate = true
+    source.rate, source.of_interval = true, true
   elseif tree.tag ~= "all" then
-    source.expression = build(tree, { text = context.text, names = context.names })
+    source.of_interval = require("kstat.expression.window").is_of_interval(tree)
+    source.expression = build(tree, { text = context.text, names = context.names, clock = context.clock })
   end
   return source
 end
 
 -- The place of a reducer's accumulator; equal ones of the same source are one.
-local function place_of(source, reducer, group, all)
-  for _, accumulator in ipairs(source.accumulators) do
+local function place_of(source, reducer, group, all, windowed)
+  for _, accumulator in ipairs(windowed and {} or source.accumulators) do
     if accumulator.key == reducer.key and accumulator.all == all then
       return accumulator
     end
   end
-  local made = reducer.make()
-  local accumulator = { key = reducer.key, all = all, index = #group.accumulators + 1, add = made.add, get = made.get,
+  local made = windowed or reducer.make()
+  local accumulator = { key = not windowed and reducer.key, windowed = windowed, all = all,
+    index = #group.accumulators + 1, add = made.add, get = made.get,
     new = made.new, merge = made.merge, texts = made.texts }
   group.accumulators[accumulator.index] = accumulator
   group.timed, group.all, source.texts = group.timed or made.timed, group.all or all, source.texts or made.texts
@@ -92,14 +98,17 @@ local function place_of(source, reducer, group, all)
   return accumulator
 end
 
-local function of_group(reducer, tree, context, build, all)
+local function of_group(reducer, tree, context, build, all, seconds)
   local source = source_of(tree, context, build)
-  local accumulator = place_of(source, reducer, context.group, all)
-  local get, at, from, which = reducer.get or accumulator.get, all and ALL or GROUP, accumulator.index, source.index
+  local windowed = seconds and
+    require("kstat.expression.window").accumulator(reducer, context.text, tree, seconds, context.clock)
+  local accumulator = place_of(source, reducer, context.group, all, windowed)
+  local get = not windowed and reducer.get or accumulator.get
+  local at, from, which = all and ALL or GROUP, accumulator.index, source.index
   source.of_numbers = source.of_numbers or not reducer.of and reducer.title
   return function(row)
     local group = row[at]
-    local distribution = group.distributions and group.distributions[which]
+    local distribution = not windowed and group.distributions and group.distributions[which]
     if distribution then
       return reducer.of and reducer:of(distribution)
     end
@@ -204,6 +213,32 @@ local function of_rows(reducer, e, run)
   end
 end
 
+local TAKES = { trend = "an expression and a time", ["until"] = "an expression, its goal and a time",
+  rate = "an expression and a time" }
+
+--- Makes a function of what is over time, and no reducer: see kstat.expression.window.
+-- @tparam table tree
+-- @tparam table context
+-- @func build
+-- @treturn function(row, mode)
+function reduction.over_time(tree, context, build)
+  local window, arguments = require("kstat.expression.window"), tree.arguments
+  local last, count = arguments and arguments[#arguments], tree.name == "until" and 3 or 2
+  if arguments and (#arguments ~= count or last.tag ~= "duration") then
+    refuse(tree, "%s() takes %s, such as %s30m)", tree.name, TAKES[tree.name],
+      tree.name == "until" and "until(x, 0, " or tree.name .. "(x, ")
+  elseif not context.clock then
+    refuse(tree, "what is over time is for kstat -a and the columns of reports")
+  end
+  local of_groups = context.group and reduction.level(arguments and arguments[1] or tree[1]) == 2
+  if of_groups and tree.name == "rate" then
+    refuse(tree, "rate() stands inside of reducers, as in sum(rate(x, 5m))")
+  end
+  local e = build(arguments and arguments[1] or tree[1], context)
+  return window.make(tree, nil, e, count == 3 and build(arguments[2], context), last and last.value or tree.value,
+    context, of_groups and GROUP or nil)
+end
+
 --- Makes a function of a call of a reducer.
 -- @tparam table tree
 -- @tparam table context see kstat.expression
@@ -211,12 +246,20 @@ end
 -- @tparam boolean all it is of all kstats
 -- @treturn function(row, mode)
 function reduction.make(tree, context, build, all)
-  local reducer, argument = reducer_of(tree), tree.arguments[1]
-  local inside = { text = context.text, names = context.names }
-  if context.group then
-    return of_group(reducer, argument, context, build, all)
+  local reducer, seconds = reducer_of(tree)
+  local argument, inside = tree.arguments[1], { text = context.text, names = context.names, clock = context.clock }
+  if seconds and not context.clock then
+    refuse(tree, "a window is for kstat -a and the columns of reports")
+  elseif context.group and not (seconds and reduction.level(argument) == 2) then
+    return of_group(reducer, argument, context, build, all, seconds)
   elseif reducer.distribution then
     refuse(tree, "%s() is for kstat -a and kstat.aggregate", tree.name)
+  elseif seconds and all then
+    refuse(tree, "over all has no window in a column")
+  elseif seconds then
+    local group = context.group and GROUP or nil
+    return require("kstat.expression.window").make(tree, reducer, build(argument, group and context or inside), nil,
+      seconds, context, group)
   elseif all and not context.run then
     refuse(tree, "over all is for kstat -a and the columns of reports, outside of other reducers")
   elseif all then

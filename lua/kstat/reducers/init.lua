@@ -281,7 +281,7 @@ end
 
 local function percentile(share)
   return {
-    accumulator = "digest", key = "digest",
+    accumulator = "digest", key = "digest", share = share,
     get = function(state) return require("kstat.reducers.digest").quantile(state, share) end,
     of = function(_, d) return (d:quantile(share)) end,
   }
@@ -352,11 +352,11 @@ function reducers.is_distribution(name)
   return name == "heat" or name:find("quantize$") ~= nil
 end
 
---- Whether a reducer takes numbers.
+--- How many numbers a reducer needs.
 -- @string name
--- @treturn boolean
+-- @treturn int
 function reducers.takes_numbers(name)
-  return KINDS[name] ~= nil and KINDS[name][2] > 0
+  return KINDS[name] and KINDS[name][1] or 0
 end
 
 --- What stands outside of reducers: the value of the only kstat.

@@ -479,7 +479,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched, first = 0, true
   local summary, summed, last = given.summary and require("kstat.report.summary").new(self.columns), 0, nil
-  state.seen = {}
+  state.seen, state.interval = {}, not ks:is_replay() and interval or nil
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
     local wanted, lines, anew = prev or first and not skip
@@ -490,7 +490,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     prev = not anew and prev or nil
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
     local d = prev and now - prev or now:since_creation()
-    state.tick, state.first = state.tick + 1, prev == nil
+    state.tick, state.first, state.time = state.tick + 1, prev == nil, now.taken
     local rows, n, totals = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
     if summary and prev then
