@@ -9,7 +9,7 @@ local onset = {}
 
 -- The figure of a row in the interval before a sample; nil: there was none.
 local function figure(difference, row)
-  local k = difference:lookup(row.module, row.instance, row.kstat)
+  local k = difference:lookup(row.module, row.instance, row.kstat_name)
   if not k then
     return nil
   elseif row.counter then
@@ -37,7 +37,7 @@ function onset.recorder(rows)
       end
     else
       for _, row in ipairs(rows) do
-        local k = sample:lookup(row.module, row.instance, row.kstat)
+        local k = sample:lookup(row.module, row.instance, row.kstat_name)
         local _ = k and k:get(row.statistic)
       end
     end

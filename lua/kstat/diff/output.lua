@@ -30,9 +30,9 @@ end
 -- A kstat as people call it.
 local function title(row)
   if row.module == "process" then
-    return culprits.name({ name = row.kstat, instance = row.instance })
+    return culprits.name({ name = row.kstat_name, instance = row.instance })
   end
-  return ("%s:%d:%s"):format(row.module, row.instance, row.kstat)
+  return ("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)
 end
 
 -- The kstats of those that moved with a row, each with its heaviest statistic, and how many more rows there are.

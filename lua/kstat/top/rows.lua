@@ -1,8 +1,8 @@
 --- What the rows of `top` are: a statistic each, with its rate, its value and its recent past.
 --
--- A row has `name` (module:instance:name:statistic), the parts of it (`module`, `instance`, `kstat`, `statistic`), the
--- kstat's `class`, `counter` (boolean), `rate` (per second; nil for gauges), `value` (now), `unit` (of the value) and
--- a history. Metadata says what is a counter; without, integers are.
+-- A row has `name` (module:instance:name:statistic), the parts of it (`module`, `instance`, `kstat_name`,
+-- `statistic`), the kstat's `class`, `counter` (boolean), `rate` (per second; nil for gauges), `value` (now), `unit` (of
+-- the value) and a history. Metadata says what is a counter; without, integers are.
 -- Durations are in seconds whatever they are stored in, so a rate of 1 means all the time.
 -- What is published has `publisher`, `uid` and `pid`.
 -- Texts, arrays and points in time are no rows.
@@ -28,7 +28,7 @@ end
 
 -- What does not change about a statistic. counter nil: it is no row.
 local function describe(k, name, statistic, value)
-  local about = { name = name, module = k.module, instance = k.instance, kstat = k.name, statistic = statistic,
+  local about = { name = name, module = k.module, instance = k.instance, kstat_name = k.name, statistic = statistic,
     class = k.class, publisher = k.publisher, uid = k.publisher_uid, pid = k.publisher_pid }
   local meta = k:meta(statistic)
   if not meta then
