@@ -1,8 +1,8 @@
 --- What the rows of `top` are: a statistic each, with its rate, its value and its recent past.
 --
 -- A row has `name` (module:instance:name:statistic), the parts of it (`module`, `instance`, `kstat_name`,
--- `statistic`), the kstat's `class`, `counter` (boolean), `rate` (per second; nil for gauges), `value` (now), `unit` (of
--- the value) and a history. Metadata says what is a counter; without, integers are.
+-- `statistic`), the kstat's `class`, `counter` (boolean), `rate` (per second; nil for gauges), `value` (now), `unit`
+-- (of the value) and a history. Metadata says what is a counter; without, integers are.
 -- Durations are in seconds whatever they are stored in, so a rate of 1 means all the time.
 -- What is published has `publisher`, `uid` and `pid`.
 -- Texts, arrays and points in time are no rows.
