@@ -42,19 +42,26 @@ ks_pb_add(struct ks_buf *b, unsigned field, uint64_t v)
 }
 
 void
-ks_pb_double(struct ks_buf *b, unsigned field, double d)
+ks_pb_fixed64(struct ks_buf *b, unsigned field, uint64_t v)
 {
-	uint64_t bits;
 	char *to;
 
 	add_tag(b, field, FIXED64);
-	to = ks_buf_room(b, sizeof(bits));
+	to = ks_buf_room(b, sizeof(v));
 	if (to == NULL)
 		return;
+	for (size_t i = 0; i < sizeof(v); i++) /* the least byte first, whatever the machine */
+		to[i] = (char)(v >> 8 * i);
+	b->len += sizeof(v);
+}
+
+void
+ks_pb_double(struct ks_buf *b, unsigned field, double d)
+{
+	uint64_t bits;
+
 	memcpy(&bits, &d, sizeof(bits));
-	for (size_t i = 0; i < sizeof(bits); i++) /* the least byte first, whatever the machine */
-		to[i] = (char)(bits >> 8 * i);
-	b->len += sizeof(bits);
+	ks_pb_fixed64(b, field, bits);
 }
 
 void

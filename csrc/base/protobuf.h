@@ -23,7 +23,10 @@ ks_pb_zigzag(int64_t v)
 /* Appends a field of the types uint32, uint64, int64 (as its bits), bool or enum. */
 void ks_pb_add(struct ks_buf *b, unsigned field, uint64_t v);
 
-/* Appends a field of the type double, */
+/* Appends a field of the type fixed64, */
+void ks_pb_fixed64(struct ks_buf *b, unsigned field, uint64_t v);
+
+/* one of the type double, */
 void ks_pb_double(struct ks_buf *b, unsigned field, double d);
 
 /* and one of the types string or bytes. */

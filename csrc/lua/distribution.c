@@ -12,6 +12,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "model/otlp.h"
 
 struct kstat_hist **
 ks_lua_newdistribution(lua_State *L)
@@ -182,6 +183,17 @@ distribution_tostring(lua_State *L)
 	return ks_lua_pushscratch(L, b);
 }
 
+/* otlp(d, start, end) -> bytes | nil, message, errno: see ks_otlp_add() */
+static int
+distribution_otlp(lua_State *L)
+{
+	const struct kstat_hist *d = check(L, 1);
+	uint64_t start = ks_lua_checkbits(L, 2), end = ks_lua_checkbits(L, 3);
+	struct ks_buf *b = ks_lua_scratch(L);
+
+	return ks_otlp_add(b, d, start, end) != 0 ? ks_lua_fail(L) : ks_lua_pushscratch(L, b);
+}
+
 /* --- fields ------------------------------------------------------------------------------- */
 
 static void
@@ -258,6 +270,7 @@ ks_lua_add_distribution(lua_State *L)
 		{ "share", distribution_share },
 		{ "buckets", distribution_buckets },
 		{ "merge", distribution_merge },
+		{ "otlp", distribution_otlp },
 		{ NULL, NULL }
 	};
 

@@ -89,4 +89,15 @@ end
 -- @fails "EINVAL": units or buckets that differ
 -- @function d:merge
 
+--- The same as OpenTelemetry sends it: the bytes of a message `ExponentialHistogramDataPoint` without attributes, with
+-- the scale and the buckets as they are, in the unit of the distribution.
+-- @int start_ns time of day (ns since 1970) at which counting began
+-- @int end_ns and when it was read, see `ks:time_of_day_ns()`
+-- @treturn string
+-- @fails "EINVAL": it is not exponential
+-- @usage local ks = assert(kstat.open())
+-- local k = ks:lookup("app", 0, "latency")
+-- local point = k and k:distribution():otlp(0, ks:time_of_day_ns())
+-- @function d:otlp
+
 return require("kstat.guess").within("kstat.histogram", histogram)
