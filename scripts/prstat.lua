@@ -12,6 +12,7 @@
 local choice = require("kstat.prstat.choice")
 local columns = require("kstat.prstat.columns")
 local cut = require("kstat.text").cut
+local ended = require("kstat.ended")
 local kstat = require("kstat")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
@@ -240,6 +241,20 @@ local function block(sums, options)
   return { text = (table.concat(text):gsub("\n$", "")) }
 end
 
+-- The share of CPU that processes used which are no row, because they ended, and whose children most of them were.
+local function ended_text(d, prev, ncpus)
+  local sum, most, parent = 0, 0, nil
+  for pid, time in pairs(ended.cpu(d, prev)) do
+    sum = sum + time
+    if time > most then
+      most, parent = time, pid
+    end
+  end
+  local percent = parent and 100 * sum / 1e9 / d.elapsed / ncpus or 0
+  local k = percent >= 1 and d:lookup("process", parent, nil)
+  return k and (", ended: %.0f%% CPU, most of %s/%d"):format(percent, k.name, parent) or ""
+end
+
 local function total(n, lwps, misc, options)
   local text = options.threads and ("Total: %d lwps"):format(n) or ("Total: %d processes, %d lwps"):format(n, lwps)
   local loads = {}
@@ -281,7 +296,7 @@ local function check_names(options, names, pids, ncpus)
   tool.missing(lines, asked)
 end
 
-local function rows(d, _, _, options)
+local function rows(d, _, prev, options)
   local misc = d:lookup("unix", 0, "system_misc")
   misc = misc and misc:now()
   local seen = options.first and { names = {}, pids = {} } or nil
@@ -309,7 +324,8 @@ local function rows(d, _, _, options)
   end
   if not options.is_sorted then
     list[#list + 1] = not options.users and sums and block(sums, options) or nil
-    list[#list + 1] = { text = total(n, lwps, misc, options) }
+    local rest = prev and not options.threads and ended_text(d, prev, misc and misc:get("ncpus") or 1) or ""
+    list[#list + 1] = { text = total(n, lwps, misc, options) .. rest }
   end
   return list
 end

@@ -60,13 +60,16 @@ local function thing_of(change)
   return change.module, change.instance, (change.name:gsub(",%l+$", ""))
 end
 
--- What a process used since it began: CPU seconds, and bytes from and to disks.
+-- What a process used since it began, with its children that ended: CPU seconds; and bytes from and to disks.
 local function used(ks, thing)
   local k = ks:lookup("process", thing.instance, thing.kstat)
   local io = ks:lookup("process", thing.instance, thing.kstat .. ",io")
   if k then
-    local user, system = k:get("utime", "stime")
-    thing.cpu = user and system and (user + system) / 1e9 or thing.cpu -- it may have gone meanwhile
+    local cpu = 0
+    for _, time in ipairs({ k:get("utime", "stime", "cutime", "cstime") }) do
+      cpu = cpu + (type(time) == "number" and time / 1e9 or 0)
+    end
+    thing.cpu = cpu > 0 and cpu or thing.cpu -- it may have gone meanwhile
   end
   if io then
     local read, written = io:get("nread", "nwritten")

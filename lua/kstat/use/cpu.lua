@@ -62,7 +62,7 @@ local function cpu_of(k)
   return k and "cpu" .. k.instance
 end
 
-local function measure(d, add)
+local function measure(d, add, _, prev)
   local list = d:select("cpu::sys")
   local busy, idle, stolen = sum_of(list, unpack(BUSY)), sum_of(list, unpack(IDLE)), sum_of(list, "cpu_nsec_stolen")
   local all = busy and idle and busy + idle
@@ -73,7 +73,7 @@ local function measure(d, add)
   local throttled, hot = slowed("core_throttle_count", "package_throttle_count")
   local limited, hungry = slowed("core_power_limit_count", "package_power_limit_count")
   local waits, most, longest = waiting(d)
-  local users = culprits.cpu(d)
+  local users = culprits.cpu(d, prev)
   local pressure = figures.share(d:lookup("pressure", 0, "cpu"), "some_nsec")
   add("cpu", "all", {
     busy = percent(busy, all), steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,

@@ -2,6 +2,7 @@
 -- gives the names when they are wanted, because most machines are well; nil: nobody is known.
 --
 -- @module kstat.use.culprits
+local ended = require("kstat.ended")
 local figures = require("kstat.use.figures")
 
 local culprits = {}
@@ -58,14 +59,19 @@ local function processes(d, class, figure, format)
   end
 end
 
---- Those that use most CPU time, in percent of one CPU.
+--- Those that use most CPU time, in percent of one CPU, with their children that ended.
 -- @tparam difference d
+-- @tparam sample|nil prev the earlier sample
 -- @treturn function
-function culprits.cpu(d)
-  return processes(d, "process", function(k)
-    local time = figures.per_second(k, "utime", "stime")
-    return time and time >= 1e7 and time / 1e7
-  end, function(n) return ("%.0f%%"):format(n) end)
+function culprits.cpu(d, prev)
+  return function()
+    local children = ended.cpu(d, prev)
+    return processes(d, "process", function(k)
+      local time = figures.count(k, "utime", "stime")
+      time = time and k.elapsed > 0 and (time + (children[k.instance] or 0)) / k.elapsed
+      return time and time >= 1e7 and time / 1e7
+    end, function(n) return ("%.0f%%"):format(n) end)()
+  end
 end
 
 --- Those that hold most memory.

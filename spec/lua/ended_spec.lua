@@ -1,0 +1,58 @@
+-- Who used the CPU where the processes ended between two samples: prstat, use.
+local capture = require("support.capture")
+local run = require("support.run")
+
+local SECOND = 1000000000
+
+-- A process with CPU time of its own and of children that it waited for, in seconds.
+local function process(pid, name, parent, i, used, waited)
+  return capture.kstat("process", pid, name, "process", 1, 5, 100 + 10 * i, ('"fname":"%s","ppid":%d,"utime":%.0f,' ..
+    '"stime":0,"cutime":%.0f,"cstime":0,"nlwp":1,"euid":0,"state":"S","rssize":4096,"size":4096'):format(name, parent,
+      used * SECOND, waited * SECOND))
+end
+
+-- The machine, whose one CPU was busy for so many seconds.
+local function machine(i, busy)
+  return capture.kstat("unix", 0, "system_misc", "misc", 1, 0, 100 + 10 * i,
+    '"ncpus":1,"avenrun_1min":256,"avenrun_5min":256,"avenrun_15min":256'),
+    capture.kstat("cpu", 0, "sys", "misc", 1, 0, 100 + 10 * i, ('"cpu_nsec_user":%.0f,"cpu_nsec_kernel":0,' ..
+      '"cpu_nsec_idle":%.0f'):format(busy * SECOND, (10 * i - busy) * SECOND))
+end
+
+describe("processes that ended between two samples", function()
+  after_each(capture.clean)
+
+  local function printed(samples, ...)
+    local words = { "kstatlua", ... }
+    for _, word in ipairs({ "-r", capture.file(samples), "10" }) do
+      words[#words + 1] = word
+    end
+    local r = run.run(words)
+    assert.same({ "", 0 }, { r.err, r.status })
+    return r.out
+  end
+
+  it("are told by their parent in prstat's last line, without what the sample before had of them", function()
+    local out = printed({
+      { process(1, "init", 0, 0, 1, 0), process(7, "sh", 1, 0, 1, 0), process(8, "make", 7, 0, 2, 3),
+        process(9, "cc", 8, 0, 1.5, 0), machine(0, 0) },
+      -- Of the 12 s that sh waited for, make and cc had 6.5 s before; the rest is of this interval.
+      { process(1, "init", 0, 1, 1, 0), process(7, "sh", 1, 1, 1, 12), machine(1, 9) },
+    }, "prstat")
+    assert.matches("ended: 55%% CPU, most of sh/7\n", out)
+  end)
+
+  it("make use blame their parent", function()
+    local out = printed({
+      { process(1, "init", 0, 0, 1, 0), process(7, "sh", 1, 0, 1, 0), machine(0, 0) },
+      { process(1, "init", 0, 1, 1, 0), process(7, "sh", 1, 1, 1, 9.8), machine(1, 10) },
+    }, "use", "cpu")
+    assert.matches("busy 100%%.*%(sh%[7%] 98%%%)", out)
+  end)
+
+  it("are not told where none did", function()
+    local out = printed({ { process(7, "sh", 1, 0, 1, 5), machine(0, 0) },
+      { process(7, "sh", 1, 1, 4, 5), machine(1, 9) } }, "prstat")
+    assert.is_nil(out:find("ended", 1, true))
+  end)
+end)
