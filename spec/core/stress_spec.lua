@@ -1,4 +1,4 @@
--- Many writers at once, and writers that are killed: spec/c/core_stress.c and core_killed.c.
+-- Many writers at once, and writers that are killed: spec/c/core_stress.c, core_killed.c and core_histogram.c.
 local lines = require("support.lines")
 
 local soak = tonumber(os.getenv("KSTAT_SOAK")) -- seconds, in `make soak`
@@ -40,5 +40,17 @@ describe("published kstats", function()
     assert.matches("sound\n$", out)
     assert.is_true(tonumber(out:match("slowest ([%d.]+) ms")) < 1000, out)
     assert.is_true(tonumber(out:match("complete (%d+)")) > kills, out)
+  end)
+
+  it("have sums that are of the counted values, whatever step of an update their writer dies at", function()
+    assert.matches("%d+ checks, 0 failures\n$", run("core_histogram", ""))
+  end)
+
+  it("count each value of eight publishers that are killed, but for those in hand", function()
+    local kills = soak and 10000 or 100
+    local out = run("core_histogram", "kills " .. kills)
+    assert.matches("exact\n$", out)
+    assert.is_true(tonumber(out:match("readings (%d+)")) > kills, out)
+    assert.is_true(tonumber(out:match("values (%d+)")) > 100 * kills, out)
   end)
 end)
