@@ -200,7 +200,7 @@ damage(kstat_pub_t *pub)
 	/* Counts and sums that are not of the same values. */
 	for (uint32_t i = 0; i < p->n; i += 20) {
 		++*ks_hist_bucket(p, i);
-		CHECK(read_kstat("counts", 9, "h") == NULL && errno == EIO && strstr(kstat_errmsg(), "do not fit") != NULL);
+		CHECK(read_kstat("counts", 9, "h") == NULL && errno == EBADMSG && strstr(kstat_errmsg(), "do not fit") != NULL);
 		--*ks_hist_bucket(p, i);
 	}
 	k = read_kstat("counts", 9, "h");
