@@ -72,8 +72,18 @@ close_recording(const char *path, int fd, int rc)
 	return rc;
 }
 
+/* Where to begin so that there are samples before a time, if there are any. */
+static off_t
+find_start(int fd, off_t size, int64_t from)
+{
+	bool ordered;
+	off_t at = from > INT64_MIN ? ks_rec_find_start(fd, size, from, &ordered) : KS_REC_MAGIC_SIZE;
+
+	return at > KS_REC_MAGIC_SIZE ? ks_rec_find_key_before(fd, at) : at;
+}
+
 int
-ks_file_times(const char *path, bool (*visit)(void *context, int64_t time), void *context)
+ks_file_times(const char *path, int64_t from, bool (*visit)(void *context, int64_t time), void *context)
 {
 	struct stat st;
 	off_t size;
@@ -84,7 +94,7 @@ ks_file_times(const char *path, bool (*visit)(void *context, int64_t time), void
 	if (!ks_replay_is_recording(path))
 		return capture_times(path, visit, context);
 	fd = open_recording(path, &size);
-	return fd < 0 ? -1 : close_recording(path, fd, ks_rec_times(fd, size, visit, context));
+	return fd < 0 ? -1 : close_recording(path, fd, ks_rec_times(fd, find_start(fd, size, from), size, visit, context));
 }
 
 struct ends {
@@ -119,7 +129,7 @@ ks_file_ends(const char *path, int64_t *first, int64_t *last)
 	off_t size;
 	int fd, rc;
 
-	if (ks_file_times(path, is_recording ? note_first : note_time, &e) != 0 && !e.any)
+	if (ks_file_times(path, INT64_MIN, is_recording ? note_first : note_time, &e) != 0 && !e.any)
 		return -1;
 	if (is_recording && e.any) {
 		fd = open_recording(path, &size);

@@ -37,10 +37,10 @@ void ks_files_free(struct ks_files *files);
 void ks_files_remove(struct ks_files *files, size_t i);
 
 /*
- * Calls visit(context, time) for each sample of a file with its time of day, ns since 1970, until it returns false.
- * 0, or -1 with errno and a message: EINVAL a capture has no times, ESPIPE a pipe, EBADMSG damaged, or what open() says.
+ * Calls visit(context, time) for each sample of a file with its time of day, ns since 1970, until it returns false. Of
+ * a recording samples are passed over that are well before `from`, INT64_MIN for none. 0, or -1 with errno and a message: EINVAL a capture has no times, ESPIPE a pipe, EBADMSG damaged, or what open() says.
  */
-int ks_file_times(const char *path, bool (*visit)(void *context, int64_t time), void *context);
+int ks_file_times(const char *path, int64_t from, bool (*visit)(void *context, int64_t time), void *context);
 
 /* Stores the times of the first and the last sample. 1, 0 if there is none, -1 as ks_file_times(). */
 int ks_file_ends(const char *path, int64_t *first, int64_t *last);

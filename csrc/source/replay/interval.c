@@ -36,15 +36,15 @@ add_time(void *context, int64_t time)
 	return t->beyond < 2;
 }
 
-/* Reads the times from a file on. */
+/* Reads the times from a file on, of which those well before `from` are passed over. */
 static int
-read_times(struct times *t, const struct ks_files *files, size_t start)
+read_times(struct times *t, const struct ks_files *files, size_t start, int64_t from)
 {
 	t->n = t->beyond = 0;
 	t->last = INT64_MIN;
 	for (size_t i = start; i < files->n && t->beyond < 2; i++) {
 		/* Of a file that is damaged further on the times before that count; who reads it says so. */
-		if (ks_file_times(files->file[i].path, add_time, t) != 0 &&
+		if (ks_file_times(files->file[i].path, i == start ? from : INT64_MIN, add_time, t) != 0 &&
 		    (!files->several || (errno != EBADMSG && t->n == 0)))
 			return -1;
 		if (t->failed)
@@ -169,14 +169,17 @@ find(struct times *t, const struct ks_files *files, int64_t time, int64_t length
 	if (__builtin_sub_overflow(time, length, &begin))
 		begin = INT64_MIN;
 	t->until = time;
-	for (size_t i = file_of(files, begin);; i--) {
-		found->file = i;
-		if (read_times(t, files, i) != 0)
+	found->file = file_of(files, begin);
+	for (;;) {
+		if (read_times(t, files, found->file, begin) != 0)
 			return -1;
 		b = count_until(t, time);
 		a = b > 0 ? begin_of(t, b - 1, length) : 0;
-		if (i == 0 || (b > 0 && a < b - 1))
+		if ((b > 0 && a < b - 1) || (found->file == 0 && begin == INT64_MIN))
 			break;
+		/* It begins earlier: the whole file is read, then the one before. */
+		found->file -= begin == INT64_MIN;
+		begin = INT64_MIN;
 	}
 	if (b == 0 || a == b - 1)
 		return fail_outside(files, t, time, length);

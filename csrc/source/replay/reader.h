@@ -32,7 +32,7 @@ ks_window_has(const struct ks_window *w, int64_t time)
 static inline bool
 ks_window_is_bounded(const struct ks_window *w)
 {
-	return w->from_text != NULL || w->to_text != NULL;
+	return w->from > INT64_MIN || w->to < INT64_MAX;
 }
 
 struct ks_replay;

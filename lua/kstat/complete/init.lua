@@ -65,6 +65,9 @@ local function host_options(usage)
     local kind = argument == "file" and "FILE" or argument ~= "" and "TEXT" or nil
     list[#list + 1] = { letter, letter, long = false, arg = kind, repeated = true }
   end
+  for long in usage:gmatch("%-%-(%l+) %l") do
+    list[#list + 1] = { nil, long, arg = "TEXT" }
+  end
   list[#list + 1] = { nil, "help" }
   return options.command(list), explanations(usage)
 end

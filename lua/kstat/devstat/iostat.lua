@@ -28,9 +28,10 @@ usage: kstatlua devstat [-CdhIjKoTxz?] [--csv] [-c count] [-n devs] [-t type,if,
   -T  terminal statistics (on by default unless -d or -x)
   -x  one line per device                              -z  without idle ones (with -x)
   -j, --json  what -x shows, a row for each device, with -C and -T in it: JSON, an object a line    --csv  CSV
+  -r FILE, --replay FILE, --at TIME, --from TIME, --to TIME, --host NAME  what was recorded in place of now: kstat(7)
 
 FreeBSD's iostat(8). The first report is since boot; `-` stands for what the system does not count. Of a wait and a
-count at the end, -w and -c are not used. With `kstatlua -r FILE devstat` a capture stands in place of the machine.
+count at the end, -w and -c are not used.
 ]=]
 
 local PAGE = 20 -- lines after which the header is printed again

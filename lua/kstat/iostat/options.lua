@@ -30,6 +30,8 @@ local HELP = USAGE .. [=[
   -T  time before each report: d as a date, u in seconds since 1970    -y  without the first report
   -j, --json  a row for each device with all its figures, -t and -c in it: JSON, an object a line    --csv  CSV
 
+  --at TIME, --from TIME, --to TIME, --host NAME, --replay FILE  what was recorded in place of now: kstat(7)
+
 The first report is since boot. A disk is a kstat's name or a descriptive name. With `kstatlua -r FILE
 iostat` a capture stands in place of the machine.
 

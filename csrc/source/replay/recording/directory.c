@@ -97,7 +97,7 @@ add_old(struct ks_rec_dir *d, const char *name)
 	(void)strcpy(f->name, name);
 	f->size = st.st_size;
 	f->first = f->last = INT64_MIN;
-	(void)ks_rec_times(fd, f->size, note_time, f);
+	(void)ks_rec_times(fd, KS_REC_MAGIC_SIZE, f->size, note_time, f);
 	d->old_bytes += (uint64_t)f->size;
 	(void)close(fd);
 	return 0;

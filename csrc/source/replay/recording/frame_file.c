@@ -264,9 +264,8 @@ unwrap(const struct ks_rec_frame *f, struct ks_buf *b)
 }
 
 int
-ks_rec_times(int fd, off_t file_size, bool (*visit)(void *context, int64_t time), void *context)
+ks_rec_times(int fd, off_t at, off_t file_size, bool (*visit)(void *context, int64_t time), void *context)
 {
-	off_t at = KS_REC_MAGIC_SIZE;
 	struct ks_rec_frame f;
 	bool torn;
 	int rc;
@@ -299,7 +298,7 @@ ks_rec_last_time(int fd, off_t file_size, int64_t *time)
 		}
 	}
 	*time = INT64_MIN;
-	if (ks_rec_times(fd, file_size, store_time, time) != 0)
+	if (ks_rec_times(fd, KS_REC_MAGIC_SIZE, file_size, store_time, time) != 0)
 		return -1;
 	return *time != INT64_MIN;
 }

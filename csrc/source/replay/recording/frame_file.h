@@ -70,10 +70,10 @@ int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f,
 int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f, struct ks_buf *to);
 
 /*
- * Calls visit(context, time) with the time of day of each frame of a file of that size, until it returns false; only
- * headers are read. 0, or -1 as ks_rec_frame_read().
+ * Calls visit(context, time) with the time of day of each frame of a file of that size, from the one at an offset on,
+ * until it returns false; only headers are read. 0, or -1 as ks_rec_frame_read().
  */
-int ks_rec_times(int fd, off_t file_size, bool (*visit)(void *context, int64_t time), void *context);
+int ks_rec_times(int fd, off_t at, off_t file_size, bool (*visit)(void *context, int64_t time), void *context);
 
 /*
  * Stores the time of day of the last frame of a file of that size. 1, 0 if there is none, -1 as ks_rec_frame_read(), with
