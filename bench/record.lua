@@ -78,22 +78,28 @@ local function compare(what, unit, list, field, goal)
     theirs[#theirs + 1] = ("%s %.2f %s"):format(list[i][1], list[i][field], unit)
   end
   local ours, last = list[1][field], list[#list][field]
+  local met -- nil: there is no goal
+  if goal then
+    met = ours <= goal
+  end
   figure.print(what, ("%.2f %s"):format(ours, unit), theirs[1] and table.concat(theirs, ", ") or "-", ours / last,
-    goal and ("at most %g %s"):format(goal, unit) or "-", goal and ours <= goal or nil)
+    goal and ("at most %g %s"):format(goal, unit) or "-", met)
 end
 
 local function main()
   for _, goal in ipairs(GOALS) do
     local n = goal[1] - processes()
-    if n > 0 then
+    if n < 0 then
+      io.stderr:write(("record: there are more than %d processes already\n"):format(goal[1]))
+    else
       start(WORKER, n // 10)
       start("exec sleep 3600", n - n // 10)
+      local name = ("a sample with %d processes: "):format(goal[1])
+      local list = measure()
+      compare(name .. "size", "KB", list, "kb", goal[2])
+      compare(name .. "CPU time", "ms", list, "ms", goal[3])
+      compare(name .. "memory", "MB", list, "mb", 16)
     end
-    local name = ("a sample with %d processes: "):format(processes())
-    local list = measure()
-    compare(name .. "size", "KB", list, "kb", goal[2])
-    compare(name .. "CPU time", "ms", list, "ms", goal[3])
-    compare(name .. "memory", "MB", list, "mb", 16)
   end
 end
 
