@@ -255,7 +255,7 @@ describe("the past", function()
         err)
       assert.same({ 200, 210, 220 }, (times("--host", "beta", "1")))
       _, err, status = times("--host", "gamma")
-      assert.same({ 2, "there is no machine 'gamma' here, but beta\n" }, { status, err })
+      assert.same({ 2, "there is no machine 'gamma' here, but alpha\n" }, { status, err })
     end)
 
     it("that goes on where a recorder goes on, also in a new file", function()

@@ -11,7 +11,7 @@
 #include "source/replay/replay.h"
 
 #define SETTLING 60 /* s by which clocks are corrected while a machine runs */
-#define MOST_LOOKED_AT 64 /* files whose machine is looked at beforehand; of more, each when it is read */
+#define MOST_LOOKED_AT 64 /* files beforehand; others when they are read */
 
 /* The value of a statistic of a NAMED kstat of the module unix; NULL: the sample has none. */
 static const struct ks_store_value *
@@ -64,6 +64,13 @@ ks_machine_is_restarted(const struct ks_machine *before, const struct ks_machine
 	return went_by < 0 && ks_time_between(passed, now->newest) <= SETTLING * KS_NANOSEC;
 }
 
+int
+ks_machine_fail(const char *path, const struct ks_machine *m, const char *other_path, const struct ks_machine *other)
+{
+	return ks_fail(EINVAL, "%.100s is of the machine %.64s, and %.100s of %.64s: --host chooses one", path, m->host,
+	    other_path, other->host);
+}
+
 /* Stores the name of the machine that a file is of, "" if it does not say. A file that cannot be read says nothing. */
 static void
 host_of(const char *path, struct ks_machine *m)
@@ -81,28 +88,42 @@ host_of(const char *path, struct ks_machine *m)
 int
 ks_machine_choose(struct ks_files *files, const char *host)
 {
-	struct ks_machine first = { .host = "" }, m;
-	const char *path = NULL;
+	struct ks_machine m, other = { .host = "" };
 
-	for (size_t i = 0; files->several && i < files->n && (host != NULL || files->n <= MOST_LOOKED_AT);) {
+	for (size_t i = files->several ? files->n : 0; i-- > 0;) {
 		host_of(files->file[i].path, &m);
-		if (host != NULL && strcmp(m.host, host) != 0) {
-			if (m.host[0] != '\0')
-				first = m;
-			ks_files_remove(files, i);
+		if (strcmp(m.host, host) == 0)
 			continue;
-		}
-		if (host == NULL && path != NULL && m.host[0] != '\0' && strcmp(m.host, first.host) != 0)
-			return ks_fail(EINVAL, "%.100s is of the machine %.64s, and %.100s of %.64s: --host chooses one",
-			    path, first.host, files->file[i].path, m.host);
-		if (path == NULL && m.host[0] != '\0') {
-			first = m;
-			path = files->file[i].path;
-		}
-		i++;
+		if (m.host[0] != '\0')
+			other = m;
+		ks_files_remove(files, i);
 	}
 	if (files->n == 0)
 		return ks_fail(EINVAL, "there is no machine '%.64s' here, but %s", host,
-		    first.host[0] != '\0' ? first.host : "no file says which one it is of");
+		    other.host[0] != '\0' ? other.host : "no file says which one it is of");
+	return 0;
+}
+
+int
+ks_machine_check(const struct ks_files *files, const struct ks_window *w)
+{
+	struct ks_machine m, first = { .host = "" };
+	const char *path = NULL;
+	size_t looked_at = 0;
+
+	for (size_t i = 0; files->several && i < files->n && looked_at < MOST_LOOKED_AT; i++) {
+		const struct ks_file *f = &files->file[i];
+
+		if (f->first > w->to || f->last < w->from)
+			continue;
+		looked_at++;
+		host_of(f->path, &m);
+		if (path != NULL && m.host[0] != '\0' && strcmp(m.host, first.host) != 0)
+			return ks_machine_fail(path, &first, f->path, &m);
+		if (path == NULL && m.host[0] != '\0') {
+			first = m;
+			path = f->path;
+		}
+	}
 	return 0;
 }

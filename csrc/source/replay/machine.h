@@ -26,10 +26,13 @@ int ks_machine_look(struct ks_machine *m, const struct ks_replay *r, const struc
 /* True if the machine was started again between two samples. */
 bool ks_machine_is_restarted(const struct ks_machine *before, const struct ks_machine *now);
 
-/*
- * Leaves the files of one machine in the list: of `host`, or if that is NULL of all that are there. 0, or -1 with errno:
- * EINVAL there are two machines, or none of that name.
- */
+/* Fails because two files are of two machines: errno is EINVAL. */
+int ks_machine_fail(const char *path, const struct ks_machine *m, const char *other_path, const struct ks_machine *other);
+
+/* Leaves the files of a machine in the list, if it has several. 0, or -1 with errno EINVAL: there are none. */
 int ks_machine_choose(struct ks_files *files, const char *host);
+
+/* Checks that the files with samples of a window are of one machine, as far as they say. 0, or -1 with errno EINVAL. */
+int ks_machine_check(const struct ks_files *files, const struct ks_window *w);
 
 #endif

@@ -103,13 +103,6 @@ write_cut(const struct stream *s, char line[CUT_SIZE], int64_t before)
 	    ks_when_write(b, s->machine.time), s->cut == KS_CUT_BOOT ? ", and the machine was started again" : "");
 }
 
-static int
-fail_machine(const struct stream *s, const struct ks_machine *before, const char *path)
-{
-	return ks_fail(EINVAL, "%.100s is of the machine %.64s, and %.100s of %.64s: --host chooses one", path, before->host,
-	    s->reader->path, s->machine.host);
-}
-
 /*
  * Looks at the sample that was moved to, from one of the machine `before`. -1 with errno: EINVAL it is of another
  * machine, ENODATA an interval was asked for, and this is none.
@@ -121,7 +114,7 @@ arrive(struct stream *s, const struct ks_machine *before, const char *path)
 	int64_t step;
 
 	if (ks_machine_look(&s->machine, s->reader, before) != 0)
-		return fail_machine(s, before, path);
+		return ks_machine_fail(path, before, s->reader->path, &s->machine);
 	step = ks_time_between(before->time, s->machine.time);
 	s->cut = KS_CUT_NONE;
 	if (ks_machine_is_restarted(before, &s->machine))
@@ -145,7 +138,7 @@ arrive_anywhere(struct stream *s, const struct ks_machine *before)
 	bool back;
 
 	if (ks_machine_look(&s->machine, s->reader, before) != 0)
-		return fail_machine(s, before, "the sample before");
+		return ks_machine_fail("the sample before", before, s->reader->path, &s->machine);
 	back = s->machine.time < before->time;
 	s->cut = ks_machine_is_restarted(back ? &s->machine : before, back ? before : &s->machine) ? KS_CUT_BOOT :
 	    KS_CUT_NONE;
@@ -195,7 +188,8 @@ look_for_new(struct stream *s, const struct ks_window *w)
 	struct ks_files files;
 	size_t i;
 
-	if (ks_files_list(&files, s->paths, &s->damages) != 0 || ks_machine_choose(&files, s->host) != 0) {
+	if (ks_files_list(&files, s->paths, &s->damages) != 0 ||
+	    (s->host != NULL && ks_machine_choose(&files, s->host) != 0)) {
 		ks_files_free(&files);
 		return ks_is_lack(errno) ? -1 : 0;
 	}
@@ -497,7 +491,8 @@ open_first(struct stream *s, const struct ks_past *past)
 	if (s->paths == NULL || (past->host != NULL && s->host == NULL))
 		return ks_fail(ENOMEM, "out of memory for a replay");
 	if (ks_files_list(&s->files, past->paths, &s->damages) != 0 ||
-	    ks_machine_choose(&s->files, past->host) != 0 || read_bounds(s, past, &first) != 0)
+	    (s->host != NULL && ks_machine_choose(&s->files, s->host) != 0) || read_bounds(s, past, &first) != 0 ||
+	    (s->host == NULL && ks_machine_check(&s->files, &s->window) != 0))
 		return -1;
 	rc = open_file(s, first, &s->window);
 	if (rc == 0)
