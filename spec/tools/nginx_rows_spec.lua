@@ -82,11 +82,21 @@ describe("a row of kstat.nginx", function()
   end)
 
   it("stays, idle as it is, where it is that of refused labels", function()
-    start({ setup = "labels = { 'host' }, expire = 1" })
+    start({ setup = "labels = { 'host' }, expire = 1",
+      init = [[sizes = kn:histogram("sizes", { labels = { "a" }, percentiles = true })]],
+      locations = "location /observe { content_by_lua_block { sizes:observe(7, 'idle') ngx.print('observed') } }" })
     server:get("/", "-H 'Host: idle'")
-    run.await("the end of an idle row", function() return not server:counted()["idle:2xx"] end)
+    assert.equal("observed", server:get("/observe"))
+    assert.equal(1, server:counted()["app,sizes,idle,time:count"])
+    run.await("the end of idle rows", function()
+      local counted = server:counted()
+      return not counted["idle:2xx"] and not counted["app,sizes,idle,time:count"]
+    end)
     run.shell("sleep 1")
     assert.equal(0, server:counted()["other:2xx"])
+    assert.equal(0, server:counted()["app,sizes,other,time:sum"])
+    server:get("/observe")
+    assert.equal(1, server:counted()["app,sizes,idle,time:count"])
   end)
 
   it("is not shown where it is that of refused labels and nothing was refused", function()
