@@ -499,6 +499,15 @@ describe("top on a terminal", function()
     return tonumber(text:match("status (%d+)"))
   end
 
+  it("shows the one interval that ends at a time", function()
+    terminal = pty.start(guarded("KSTAT_REPLAY_TIME=1700000000 " .. kstatlua .. " convert -o " .. dir .. "/rec " .. path ..
+      " && " .. kstatlua .. " top -r " .. dir .. "/rec --at -0s \\*"), 80, 12)
+    local text = terminal:await("app:0:fast:calls")
+    assert.is_nil(text:find("since creation", 1, true))
+    assert.matches("\n    2500     5500 +[^ ]+ app:0:fast:calls\n", text)
+    terminal:send("q")
+  end)
+
   it("steps through a capture, sorts, filters and gives the terminal back", function()
     terminal = pty.start(guarded(kstatlua .. " -r " .. path .. " top \\* 3600"), 80, 12)
     terminal:await("since creation")

@@ -203,22 +203,35 @@ local function fail(message)
   error({ message = message })
 end
 
--- The next sample. False at the end of a replay.
-function run:sample()
-  if self.now then
-    local changed, message = self.ks:update()
-    if changed == nil then
-      fail(message)
-    elseif self.ks:ended() then
-      self.app.ended = true
-      return false
-    end
+-- The next sample, and the one before it. False at the end of a replay.
+function run:move()
+  local now, prev
+  if not self.now then
+    now, prev = sample.begin(self.ks, self.app.table.selectors)
+    return now and core.sample_freeze(now, true) or fail(prev), prev
   end
-  local now, message = sample.take(self.ks, self.app.table.selectors)
-  if not now then
+  local changed, message = self.ks:update()
+  if changed == nil then
     fail(message)
+  elseif self.ks:ended() then
+    return false
   end
-  self.app:tick(now, self.now, #self.ks)
+  now, message = sample.take(self.ks, self.app.table.selectors)
+  return now or fail(message), self.now
+end
+
+-- Takes in the next sample. False at the end of a replay.
+function run:sample()
+  local now, prev = self:move()
+  while now and self.now and self.ks:is_cut() do -- makes no difference with the one before
+    self.now = now
+    now, prev = self:move()
+  end
+  if not now then
+    self.app.ended = true
+    return false
+  end
+  self.app:tick(now, prev, #self.ks)
   self.now = now
   self.ticks = self.ticks + 1
   local warnings = self.ks:warnings()
