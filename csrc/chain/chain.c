@@ -455,6 +455,14 @@ ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o)
 	return node != NULL && node->published && node->source->ops->publisher(node->source, ksp, node->cookie, o);
 }
 
+const char *
+ks_chain_host(kstat_ctl_t *kc, const kstat_t *ksp)
+{
+	struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
+
+	return node != NULL ? node->host : NULL;
+}
+
 uint64_t
 ks_chain_left_out(kstat_ctl_t *kc)
 {

@@ -140,6 +140,12 @@ const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const c
  */
 bool ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o);
 
+/*
+ * Returns the name of the machine that a kstat is of, in a recording of several (kstatlua convert), until the next
+ * update; else NULL, also if the kstat left the chain.
+ */
+const char *ks_chain_host(kstat_ctl_t *kc, const kstat_t *ksp);
+
 /* About how many published statistics are not in the chain, because their users publish too many. */
 uint64_t ks_chain_left_out(kstat_ctl_t *kc);
 

@@ -9,21 +9,13 @@
 #include "model/distribution.h"
 #include "model/known_meta.h"
 
-/*
- * Returns the same kstat of the earlier sample, or else the one with its name: a name may belong to several.
- */
+/* Returns the same kstat of the earlier sample, or else one with its name: it was created anew. */
 static const kstat_t *
 counterpart(const struct ks_sample *before, const kstat_t *now)
 {
-	const kstat_t *k = ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
+	const kstat_t *same = ks_sample_find(before, now);
 
-	if (k == NULL || k->ks_kid == now->ks_kid)
-		return k;
-	for (size_t i = 0; i < before->n; i++) {
-		if (before->ksp[i]->ks_kid == now->ks_kid)
-			return before->ksp[i];
-	}
-	return k;
+	return same != NULL ? same : ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
 }
 
 /* Returns the time over which the counts of a kstat are spread that was created after the earlier sample. */

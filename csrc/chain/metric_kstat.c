@@ -104,6 +104,7 @@ add_labels(struct ks_metric_samples *s)
 {
 	static const char taken_names[] = "module\0instance\0name\0class\0le\0quantile\0kid";
 	const kstat_t *ksp = s->ksp;
+	const char *host = ks_chain_host(s->kc, ksp);
 	char text[KS_NUMBER_MAX];
 	long texts = 0;
 	uint64_t hash = ks_hash_string(ks_hash_string((uint64_t)ksp->ks_instance, ksp->ks_module),
@@ -117,6 +118,10 @@ add_labels(struct ks_metric_samples *s)
 	ks_buf_add(&s->taken, taken_names, sizeof(taken_names));
 	ks_buf_reset(&s->states);
 	add_publisher(s);
+	if (host != NULL) {
+		add_label(s, "host", host, strlen(host));
+		ks_buf_add(&s->taken, "host", sizeof("host"));
+	}
 	for (size_t i = 0; i < s->values->n && texts < MOST_TEXTS; i++) {
 		const struct ks_pair *p = &s->values->pair[i];
 

@@ -46,6 +46,7 @@ static void
 free_node(struct ks_node *node)
 {
 	free(node->k.ks_data);
+	free(node->host);
 	free(node);
 }
 
@@ -120,10 +121,13 @@ ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offe
 {
 	struct ks_node *node = calloc(1, sizeof(*node));
 
-	if (node == NULL || ns->n + 1 >= KS_NO_SLOT || !KS_RESERVE(ns->node, ns->cap, ns->n + 1) ||
+	if (node != NULL && offer->host != NULL)
+		node->host = strdup(offer->host);
+	if (node == NULL || (offer->host != NULL && node->host == NULL) || ns->n + 1 >= KS_NO_SLOT || !KS_RESERVE(ns->node, ns->cap, ns->n + 1) ||
 	    !ks_table_reserve(&ns->by_kid, ns->n + 1) ||
 	    !ks_table_reserve(&ns->by[KS_BY_ALL], ns->n + 1)) {
-		free(node);
+		if (node != NULL)
+			free_node(node);
 		return ks_fail_null(ENOMEM, "out of memory for the kstat chain");
 	}
 	copy_name(node->k.ks_module, offer->module);

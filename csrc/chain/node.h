@@ -20,6 +20,7 @@ struct ks_node {
 	struct ks_source *source;
 	size_t rank;               /* of the source in its chain: a name belongs to the lowest */
 	bool published;            /* its source knows by whom */
+	char *host;                /* owned: the machine that it is of, of several in a recording; else NULL */
 	bool hidden;               /* a source of lower rank has taken the name: it is about to be removed */
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */

@@ -2,6 +2,7 @@
 #include "chain/recorder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -29,7 +30,8 @@ struct ks_recorder {
 	uint64_t samples;
 	int64_t day;                /* of the last one, days since 1970 */
 	struct ks_rec_kstat *found; /* the kstats of the sample being written, in chain order */
-	size_t n, cap;
+	kstat_t *heads;             /* owned: their headers, where they are of several machines */
+	size_t n, cap, heads_cap;
 };
 
 /* A recorder that has neither a file nor a directory yet; NULL with errno. */
@@ -98,6 +100,7 @@ ks_recorder_close(struct ks_recorder *rec)
 	ks_store_free(&rec->key_sample);
 	ks_buf_free(&rec->bytes);
 	free(rec->found);
+	free(rec->heads);
 	free(rec);
 }
 
@@ -115,22 +118,45 @@ ks_recorder_status(const struct ks_recorder *rec, struct ks_rec_status *to)
 		ks_rec_queue_status(rec->queue, to);
 }
 
-/* Reads what is wanted into rec->found. 0, or -1 with errno ENOMEM. */
+/* Reads what is wanted of a machine and adds it to rec->found. 0, or -1 with errno ENOMEM. */
 static int
-read_kstats(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
+read_kstats(struct ks_recorder *rec, const struct ks_rec_host *host, const struct ks_selector *const *selectors,
+    size_t n)
 {
-	struct ks_node *node = ks_chain_of(kc)->nodes.first;
+	struct ks_node *node = ks_chain_of(host->kc)->nodes.first;
 
-	rec->n = 0;
 	for (; node != NULL; node = (struct ks_node *)node->k.ks_next) {
 		if (!ks_selector_any_matches(selectors, n, &node->k) || !ks_is_shown(&node->k))
 			continue;
 		if (!KS_RESERVE(rec->found, rec->cap, rec->n + 1))
 			return ks_fail(ENOMEM, "out of memory for a recorder");
-		rec->found[rec->n++] = (struct ks_rec_kstat){ &node->k, kstat_read(kc, &node->k, NULL) >= 0,
-			node->source, node->cookie };
+		rec->found[rec->n++] = (struct ks_rec_kstat){ &node->k, kstat_read(host->kc, &node->k, NULL) >= 0,
+			node->source, node->cookie, node->host != NULL ? node->host : host->name };
 	}
-	ks_chain_warn_of_selectors(kc, selectors, n);
+	ks_chain_warn_of_selectors(host->kc, selectors, n);
+	return 0;
+}
+
+/*
+ * Gives the kstats from `first` to before `end`, of machine number i of n, headers in which they are on the one clock,
+ * and have IDs that no other machine's kstats have. 0, or -1 with errno.
+ */
+static int
+unite(struct ks_recorder *rec, size_t first, size_t end, size_t i, size_t n, int64_t shift)
+{
+	kid_t most = (kid_t)(INT_MAX / n), base = (kid_t)i * most;
+
+	for (size_t k = first; k < end; k++) {
+		kstat_t *head = &rec->heads[k];
+
+		*head = *rec->found[k].k;
+		if (head->ks_kid >= most)
+			return ks_fail(EOVERFLOW, "too many kstats came and went in the recordings of %zu machines", n);
+		head->ks_kid += base;
+		head->ks_crtime = (hrtime_t)((uint64_t)head->ks_crtime + (uint64_t)shift);
+		head->ks_snaptime = (hrtime_t)((uint64_t)head->ks_snaptime + (uint64_t)shift);
+		rec->found[k].k = head;
+	}
 	return 0;
 }
 
@@ -180,25 +206,63 @@ put_sample(struct ks_recorder *rec, enum ks_rec_kind kind, int64_t now, int inpu
 	return ks_rec_writer_put(&rec->file, input);
 }
 
-int
-ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
-    const struct ks_selector *const *selectors, size_t n)
+/* Writes the sample of the kstats in rec->found. 0, or -1 with errno. */
+static int
+add_found(struct ks_recorder *rec, int64_t now, int input)
 {
-	int64_t now = ks_chain_time_of_day(kc, NULL);
-	enum ks_rec_kind kind;
-	unsigned frames;
+	unsigned frames = wants_key(rec, ks_rec_day(now)) ? 0 : rec->frames;
+	enum ks_rec_kind kind = frames == 0 ? KS_REC_KEY :
+	    frames % FRAMES_PER_LIGHT == 0 ? KS_REC_LIGHT : KS_REC_DIFFERENCE;
 
-	if (rec->queue != NULL && !ks_rec_queue_has_place(rec->queue, ks_chain_is_replay(kc)))
-		return 0;
-	if (read_kstats(rec, kc, selectors, n) != 0)
-		return -1;
-	frames = wants_key(rec, ks_rec_day(now)) ? 0 : rec->frames;
-	kind = frames == 0 ? KS_REC_KEY : frames % FRAMES_PER_LIGHT == 0 ? KS_REC_LIGHT : KS_REC_DIFFERENCE;
-	rec->state.rough = !ks_chain_is_replay(kc);
 	rec->frames = 0; /* after a failure the state is ahead of the file: the next frame starts anew */
-	if (encode(rec, kind, now) != 0 || put_sample(rec, kind, now, ks_chain_file(kc)) != 0)
+	if (encode(rec, kind, now) != 0 || put_sample(rec, kind, now, input) != 0)
 		return -1;
 	rec->samples++;
 	rec->frames = (frames + 1) % FRAMES_PER_KEY;
 	return 0;
+}
+
+int
+ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
+    const struct ks_selector *const *selectors, size_t n)
+{
+	const struct ks_rec_host own = { .kc = kc, .name = "" };
+
+	if (rec->queue != NULL && !ks_rec_queue_has_place(rec->queue, ks_chain_is_replay(kc)))
+		return 0;
+	rec->n = 0;
+	if (read_kstats(rec, &own, selectors, n) != 0)
+		return -1;
+	rec->state.rough = !ks_chain_is_replay(kc);
+	return add_found(rec, ks_chain_time_of_day(kc, NULL), ks_chain_file(kc));
+}
+
+int
+ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, size_t nhosts,
+    const struct ks_selector *const *selectors, size_t n)
+{
+	size_t end[KS_REC_MOST_HOSTS], first = 0;
+	int64_t now = INT64_MIN;
+	int file = -1;
+
+	if (nhosts > KS_REC_MOST_HOSTS)
+		return ks_fail(EINVAL, "a recording holds at most %d machines", KS_REC_MOST_HOSTS);
+	rec->n = 0;
+	rec->state.rough = false;
+	for (size_t i = 0; i < nhosts; end[i++] = rec->n) {
+		if (hosts[i].kc == NULL)
+			continue;
+		file = ks_chain_file(hosts[i].kc);
+		if (ks_rec_writer_start(&rec->file, file) != 0 || read_kstats(rec, &hosts[i], selectors, n) != 0)
+			return -1;
+		if (ks_chain_time_of_day(hosts[i].kc, NULL) > now)
+			now = ks_chain_time_of_day(hosts[i].kc, NULL);
+	}
+	if (!KS_RESERVE(rec->heads, rec->heads_cap, rec->n + 1))
+		return ks_fail(ENOMEM, "out of memory for a recorder");
+	for (size_t i = 0; i < nhosts; first = end[i++]) {
+		if (unite(rec, first, end[i], i, nhosts, hosts[i].shift) != 0)
+			return -1;
+	}
+	return add_found(rec, now, file);
 }

@@ -37,6 +37,22 @@ struct ks_recorder *ks_recorder_open_directory(const char *path, const struct ks
 int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);
 
+#define KS_REC_MOST_HOSTS 256
+
+/* A machine whose kstats go to a recording of several. */
+struct ks_rec_host {
+	kstat_ctl_t *kc;  /* a replay; NULL: its recording ended */
+	const char *name; /* of those of its kstats that have no name of a machine yet */
+	int64_t shift;    /* ns: its crtimes and snaptimes become later by that, so that all are on one clock */
+};
+
+/*
+ * The same with the kstats of several machines, in one sample of the latest of their times. The machines stay the
+ * same, in the same order, from one sample to the next.
+ */
+int ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, size_t nhosts,
+    const struct ks_selector *const *selectors, size_t n);
+
 /* The path by which a reader finds what was written. */
 const char *ks_recorder_path(const struct ks_recorder *rec);
 

@@ -230,6 +230,8 @@ json(struct render *r, const kstat_t *ksp)
 		ks_json_i64_member(j, "statsblob", 1);
 	if (ks_chain_publisher(r->kc, ksp, &origin))
 		add_publisher(j, &origin);
+	if (ks_chain_host(r->kc, ksp) != NULL)
+		ks_json_string_member(j, "host", ks_chain_host(r->kc, ksp));
 	ks_json_name(j, "snaptime");
 	/* A kstat that could not be read: what it held when it was created is the last known of it. */
 	add_number(ks_json_value(j), &(struct ks_value){ .kind = KS_VALUE_TIME,
@@ -316,15 +318,22 @@ static int
 collect(struct render *r, const kstat_t *ksp)
 {
 	bool with_class = shows_class(r->format);
+	const char *host = with_class ? ks_chain_host(r->kc, ksp) : NULL;
 	struct ks_delta delta;
+	int rc;
 
 	if (r->now != NULL && ksp->ks_data != NULL) {
 		r->values.n = 0;
 		if (!ks_delta_open(&delta, r->before, ksp))
 			return 0;
-		return ks_values_collect_rates(&r->values, &delta, r->kc, with_class);
+		rc = ks_values_collect_rates(&r->values, &delta, r->kc, with_class);
+	} else {
+		rc = ks_values_collect(&r->values, ksp, with_class);
 	}
-	return ks_values_collect(&r->values, ksp, with_class);
+	if (rc == 0 && host != NULL)
+		rc = ks_values_add(&r->values, "host", &(struct ks_value){ .kind = KS_VALUE_STRING, .str = host,
+			.len = (uint32_t)strlen(host) });
+	return rc;
 }
 
 /* Shows what the selector matches of a kstat. */

@@ -97,9 +97,8 @@ read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 	return copy;
 }
 
-/* The copy that the sample has; NULL if there is none. */
-static const kstat_t *
-copy_of(const struct ks_sample *s, const kstat_t *ksp)
+const kstat_t *
+ks_sample_find(const struct ks_sample *s, const kstat_t *ksp)
 {
 	const kstat_t *k = ks_sample_lookup(s, ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 
@@ -114,7 +113,7 @@ copy_of(const struct ks_sample *s, const kstat_t *ksp)
 const kstat_t *
 ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 {
-	const kstat_t *copy = copy_of(s, ksp);
+	const kstat_t *copy = ks_sample_find(s, ksp);
 
 	return copy != NULL ? copy : read_and_add(s, kc, ksp);
 }
@@ -122,7 +121,7 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 bool
 ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp)
 {
-	return ksp->ks_kid < s->next_kid && copy_of(s, ksp) == NULL;
+	return ksp->ks_kid < s->next_kid && ks_sample_find(s, ksp) == NULL;
 }
 
 const kstat_t *

@@ -49,7 +49,10 @@ void ks_sample_free(struct ks_sample *s);
  */
 hrtime_t ks_sample_time(const struct ks_sample *s, const kstat_t *copy);
 
-/* The copy with this module, instance and name, or NULL. Constant time. */
+/* The copy of the same kstat (by its ID), or NULL. Constant time. */
+const kstat_t *ks_sample_find(const struct ks_sample *s, const kstat_t *ksp);
+
+/* The first copy with this module, instance and name, or NULL. Constant time. */
 const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, int instance,
     const char *name);
 

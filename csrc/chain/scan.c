@@ -45,12 +45,18 @@ note_change(struct ks_chain *chain, const kstat_t *k, bool added)
 }
 
 static bool
+same_host(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool
 same_kstat(const struct ks_node *node, const struct scan *scan, const struct ks_offer *offer)
 {
 	return !scan->anew && node->rank == scan->rank && node->seen != scan->number && !node->hidden &&
 	    node->published == offer->published &&
 	    node->k.ks_crtime == offer->crtime && node->k.ks_type == offer->type &&
-	    ((node->k.ks_flags ^ offer->flags) & KSTAT_FLAG_STATSBLOB) == 0 &&
+	    ((node->k.ks_flags ^ offer->flags) & KSTAT_FLAG_STATSBLOB) == 0 && same_host(node->host, offer->host) &&
 	    strncmp(node->k.ks_class, offer->class_, KSTAT_STRLEN - 1) == 0;
 }
 

@@ -65,10 +65,12 @@ kstat_read_again(lua_State *L)
 
 /* --- walking the statistics of any of the three ------------------------------------ */
 
+#define HEADERS 4
+
 struct walk {
 	struct ks_lua_kstat *u;
 	const kstat_t *ksp;
-	int header; /* class, crtime, snaptime come first: 0 to 2; 3 is behind them */
+	int header; /* class, crtime, snaptime, host come first: 0 to 3; HEADERS is behind them */
 	struct ks_cursor cursor;
 	struct ks_delta_cursor delta;
 };
@@ -84,7 +86,7 @@ walk_open(lua_State *L, int i, struct walk *w, bool with_header)
 	int rc = 0;
 
 	w->u = u;
-	w->header = with_header ? 0 : 3;
+	w->header = with_header ? 0 : HEADERS;
 	w->ksp = ks_lua_head(L, u);
 	if (u->origin == KS_LUA_LIVE) {
 		kstat_t *ksp = ks_lua_findlive(L, u);
@@ -102,28 +104,32 @@ walk_open(lua_State *L, int i, struct walk *w, bool with_header)
 	return rc;
 }
 
+/* Stores number i of what the header says; false if it does not say that. */
+static bool
+header_value(const struct walk *w, int i, const char **name, struct ks_value *v)
+{
+	static const char *const names[HEADERS] = { "class", "crtime", "snaptime", "host" };
+	const char *text = i == 0 ? w->ksp->ks_class : NULL;
+
+	if (i == 3 && w->u->chain->kc != NULL)
+		text = ks_chain_host(w->u->chain->kc, w->ksp);
+	*name = names[i];
+	*v = (struct ks_value){ .kind = text != NULL ? KS_VALUE_STRING : KS_VALUE_TIME, .bits = 64 };
+	if (text != NULL) {
+		v->str = text;
+		v->len = (uint32_t)strlen(text);
+		return true;
+	}
+	v->i64 = i == 1 ? w->ksp->ks_crtime : w->ksp->ks_snaptime;
+	return i == 1 || (i == 2 && w->ksp->ks_data != NULL);
+}
+
 static bool
 walk_next(struct walk *w, const char **name, struct ks_value *v)
 {
-	static const char *const names[] = { "class", "crtime", "snaptime" };
-
-	if (w->header < 3) {
-		*name = names[w->header];
-		*v = (struct ks_value){ .kind = KS_VALUE_TIME, .bits = 64, .i64 = w->ksp->ks_crtime };
-		switch (w->header++) {
-		case 0:
-			v->kind = KS_VALUE_STRING;
-			v->str = w->ksp->ks_class;
-			v->len = (uint32_t)strlen(v->str);
+	while (w->header < HEADERS) {
+		if (header_value(w, w->header++, name, v))
 			return true;
-		case 1:
-			return true;
-		default:
-			if (w->ksp->ks_data != NULL) {
-				v->i64 = w->ksp->ks_snaptime;
-				return true;
-			}
-		}
 	}
 	if (w->u->origin == KS_LUA_DIFFERING)
 		return ks_delta_cursor_next(&w->delta, name, v);
@@ -139,7 +145,7 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 	if (w->u->origin == KS_LUA_DIFFERING ? ks_delta_get(&w->delta, stat, v) :
 	    ks_cursor_seek(&w->cursor, stat) && ks_cursor_next(&w->cursor, &name, v))
 		return true;
-	while (w->header < 3 && walk_next(w, &name, v)) {
+	while (w->header < HEADERS && walk_next(w, &name, v)) {
 		if (strcmp(name, stat) == 0)
 			return true;
 	}
@@ -237,7 +243,7 @@ static bool
 is_header(const char *name)
 {
 	return strcmp(name, "class") == 0 || strcmp(name, "crtime") == 0 ||
-	    strcmp(name, "snaptime") == 0;
+	    strcmp(name, "snaptime") == 0 || strcmp(name, "host") == 0;
 }
 
 /*

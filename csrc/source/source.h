@@ -35,6 +35,7 @@ struct ks_offer {
 	uint_t nforeign;   /* how many of the ndata values ks_record_make_plain() removes */
 	uint64_t cookie;   /* by which the source finds the kstat again */
 	bool published;    /* by a process: struct ks_source_ops.publisher says by which */
+	const char *host;  /* part of the identity: the machine, where a recording holds several; else NULL */
 };
 
 /* What the caller of a scan makes of a user who publishes. */

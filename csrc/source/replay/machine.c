@@ -21,7 +21,7 @@ find_value(const struct ks_store *s, const char *name, const char *stat)
 		const struct ks_store_kstat *k = &s->kstat[i];
 		const struct ks_store_value *v = ks_store_values(s, k);
 
-		if (k->type != KSTAT_TYPE_NAMED || strcmp(ks_store_text(s, k->name), name) != 0 ||
+		if (k->type != KSTAT_TYPE_NAMED || k->has_host || strcmp(ks_store_text(s, k->name), name) != 0 ||
 		    strcmp(ks_store_text(s, k->module), "unix") != 0)
 			continue;
 		for (uint32_t j = 0; j < k->nvalues; j++) {

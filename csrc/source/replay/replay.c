@@ -37,7 +37,8 @@ offer(struct ks_replay *r, struct ks_scan *scan, size_t i)
 		.flags = k->flags & (uchar_t)~KSTAT_FLAG_WRITABLE,
 		.crtime = k->crtime,
 		.cookie = i,
-		.published = k->published
+		.published = k->published,
+		.host = k->has_host ? ks_store_text(s, k->host) : NULL
 	};
 	enum ks_hearing hears = ks_scan_hears(scan, k->uid);
 

@@ -89,10 +89,11 @@ struct ks_store_kstat {
 	int instance;
 	uint_t ndata;  /* data records */
 	uint32_t publisher, uid, pid; /* of a published kstat: an offset in the text, and two numbers */
+	uint32_t host; /* of a kstat of one of several machines: an offset in the text */
 	kid_t kid;     /* only the writer of recordings uses it */
 	uint8_t type;  /* KSTAT_TYPE_* */
 	uint8_t flags; /* KSTAT_FLAG_* */
-	bool published;
+	bool published, has_host;
 	bool still;    /* only the reader of recordings uses it: none of its numbers is expected to move */
 	bool readable; /* false: it could not be read when the sample was taken */
 };

@@ -8,6 +8,7 @@
 #include "source/replay/capture/restore.h"
 
 #define LONGEST_PUBLISHER 255 /* bytes of the name of a publication */
+#define LONGEST_HOST 64
 
 /* The sample cannot become any larger: says why. */
 static int
@@ -177,7 +178,7 @@ struct member_name {
 static const struct member_name header_members[] = {
 	{ "module", KS_MEMBER_MODULE }, { "instance", KS_MEMBER_INSTANCE }, { "name", KS_MEMBER_NAME },
 	{ "class", KS_MEMBER_CLASS }, { "type", KS_MEMBER_TYPE }, { "statsblob", KS_MEMBER_STATSBLOB },
-	{ "publisher", KS_MEMBER_PUBLISHER }, { "snaptime", KS_MEMBER_SNAPTIME }, { "data", KS_MEMBER_DATA },
+	{ "publisher", KS_MEMBER_PUBLISHER }, { "host", KS_MEMBER_HOST }, { "snaptime", KS_MEMBER_SNAPTIME }, { "data", KS_MEMBER_DATA },
 	{ NULL, KS_MEMBER_OTHER }
 };
 
@@ -232,6 +233,8 @@ ks_capture_header_string(struct ks_capture_builder *b, const unsigned char *s, s
 		b->k.class_ = header_string(b, s, n, KSTAT_STRLEN - 1);
 	else if (b->member == KS_MEMBER_PUBLICATION)
 		b->k.published = (b->k.publisher = header_string(b, s, n, LONGEST_PUBLISHER)) != KS_STORE_NULL;
+	else if (b->member == KS_MEMBER_HOST)
+		b->k.has_host = (b->k.host = header_string(b, s, n, LONGEST_HOST)) != KS_STORE_NULL;
 	else
 		ks_capture_header_other(b);
 	return ks_store_failed(b->store) ? fail(b) : 1;

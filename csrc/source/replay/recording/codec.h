@@ -18,7 +18,8 @@
  * mean the same, where N is the number of meanings that the stream held before that kstat's. At its end is who
  * publishes the kstat (from version 3 on): an empty text for nobody, or the name of the publication, the user's number
  * and that of the process. Behind it are the hidden fields of a RAW structure that is known (from version 4 on):
- * KS_REC_MARKED bits in numbers of 64, the first field in the lowest bit.
+ * KS_REC_MARKED bits in numbers of 64, the first field in the lowest bit. The last is the machine that the kstat is of,
+ * where a recording holds several (from version 5 on): an empty text for that which recorded it.
  *
  * The fields of a kstat are its state (readable or not), the numbers and texts of its data section (of a statsblob the
  * data section as one text), and its snaptime (before version 5 in front of the data). A snaptime is expected to be
@@ -51,13 +52,14 @@
 #define KS_REC_SOME_CHANGED 2 /* the difference of an array; that of another text, or of a whole array, is 1 */
 
 /*
- * The first versions of keyframes behind which definitions say what statistics mean, who publishes a kstat, and which
- * fields of a structure are hidden.
+ * The first versions of keyframes behind which definitions say what statistics mean, who publishes a kstat, which
+ * fields of a structure are hidden, and which machine a kstat is of.
  */
 #define KS_REC_DESCRIBED 2
 #define KS_REC_ATTRIBUTED 3
 #define KS_REC_MARKED_SINCE 4
 #define KS_REC_ROUGH_SINCE 5
+#define KS_REC_HOSTED 5
 
 #define KS_REC_MARKED (8 * KS_RAW_MARKS) /* fields that a definition can hide */
 
@@ -96,6 +98,7 @@ struct ks_rec_kstat {
 	bool was_read;            /* its data is of this sample; else it could not be read */
 	struct ks_source *source; /* knows what its statistics mean and who publishes it, by the cookie */
 	uint64_t cookie;
+	const char *host; /* the machine that it is of, if the recording holds several; "": that which records it */
 };
 
 /* --- writer and reader ------------------------------------------------------------------ */

@@ -123,6 +123,7 @@ get_meanings(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
 }
 
 #define LONGEST_PUBLISHER 255 /* bytes */
+#define LONGEST_HOST 64       /* the same */
 
 static int
 get_publisher(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *s)
@@ -180,7 +181,12 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 	    (s->version >= KS_REC_DESCRIBED && get_meanings(in, k, s) != 0) ||
 	    (s->version >= KS_REC_ATTRIBUTED && get_publisher(in, k, s) != 0))
 		return -1;
-	return s->version >= KS_REC_MARKED_SINCE ? get_marks(in, k, s) : 0;
+	if (s->version >= KS_REC_MARKED_SINCE && get_marks(in, k, s) != 0)
+		return -1;
+	if (s->version >= KS_REC_HOSTED && get_text(in, s, LONGEST_HOST, &k->host) != 0)
+		return -1;
+	k->has_host = s->version >= KS_REC_HOSTED && *ks_store_text(s->sample, k->host) != '\0';
+	return 0;
 }
 
 /* Moves the kstats from *next up to `end` down, behind those that stay. */

@@ -258,6 +258,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_ks
 	put_meanings(s, in, out);
 	put_publisher(in, out);
 	put_marks(s, to, in, out);
+	put_text(out, in->host, strlen(in->host));
 	return 0;
 }
 

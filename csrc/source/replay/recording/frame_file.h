@@ -146,6 +146,12 @@ int ks_rec_writer_pack(struct ks_rec_writer *w, enum ks_rec_kind kind, int64_t t
     const struct ks_buf *sample);
 
 /*
+ * Before a frame: refuses to write the file that the samples come from. Before the first one it cuts off what
+ * a killed recorder left behind the last whole frame, and says what the file is. 0, or -1 with errno.
+ */
+int ks_rec_writer_start(struct ks_rec_writer *w, int input);
+
+/*
  * Appends that frame. `input` is the descriptor of the file that the sample was read from, or -1. 0, or -1 with errno,
  * EINVAL if this is the file that is written.
  */

@@ -219,12 +219,8 @@ write_at(int fd, const char *p, size_t n, off_t at)
 	return 0;
 }
 
-/*
- * Before a frame: refuses to write the file that the samples come from. Before the first one it cuts off what
- * a killed recorder left behind the last whole frame, and says what the file is.
- */
-static int
-start(struct ks_rec_writer *w, int input)
+int
+ks_rec_writer_start(struct ks_rec_writer *w, int input)
 {
 	struct stat in, out;
 
@@ -270,7 +266,7 @@ ks_rec_writer_put(struct ks_rec_writer *w, int input)
 {
 	int error;
 
-	if (start(w, input) != 0)
+	if (ks_rec_writer_start(w, input) != 0)
 		return -1;
 	if (write_at(w->fd, w->frame.data, w->frame.len, w->size) != 0) {
 		error = errno;

@@ -170,7 +170,8 @@ move_kstat(struct ks_rec_state *s, struct ks_store_kstat *k, struct ks_store *to
 	const struct ks_store *from = s->sample;
 	uint32_t first = (uint32_t)to->nvalues;
 	bool moved = move_string(from, to, &k->module) && move_string(from, to, &k->name) &&
-	    move_string(from, to, &k->class_) && (!k->published || move_string(from, to, &k->publisher));
+	    move_string(from, to, &k->class_) && (!k->published || move_string(from, to, &k->publisher)) &&
+	    (!k->has_host || move_string(from, to, &k->host));
 
 	for (size_t i = 0; moved && i < k->nvalues; i++) {
 		struct ks_store_value v = from->value[k->first + i];
