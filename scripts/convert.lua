@@ -1,4 +1,4 @@
---- convert: a recording to the JSON of `kstat -T u -j` on standard output, or a capture to a recording.
+--- convert: a recording to the JSON of `kstat -T u -j` on standard output, or a capture, or several recordings, to one.
 -- Exit status: 0, 1 no kstat matched in any sample, 2 the command line was wrong, 3 a file could not be read or
 -- written, or is damaged.
 -- SPDX-License-Identifier: MIT
@@ -11,13 +11,16 @@ local tool = require("kstat.tool")
 
 local USAGE = [=[
 usage: kstatlua convert [--from TIME] [--to TIME] FILE [module[:instance[:name[:statistic]]] ...]
-       kstatlua convert -o RECORDING [--from TIME] [--to TIME] FILE [module[:instance[:name]] ...]
+       kstatlua convert -o RECORDING [--from TIME] [--to TIME] FILE ... [module[:instance[:name]] ...]
 
   -o, --output RECORDING
                 write a recording (one that exists is continued) in place of JSON
   --from TIME, --to TIME
                 only samples between: seconds since 1970, or local time as "2026-11-21 14:05"
   -h, --help    this
+
+Recordings of several machines become one, in which each kstat has the statistic `host`: the machine's name, or that
+of its file where a recording does not hold unix:0:os.
 
 FILE is a recording or a capture (what kstat -j printed, gzip or plain; -: standard input). Samples of a
 capture without times of day get $KSTAT_REPLAY_TIME (default: now) and go on by their snaptimes.
@@ -34,16 +37,15 @@ local function wrong(message)
   stop(2, message .. "; 'kstatlua convert -h' explains")
 end
 
--- Prints warnings, and operands that matched nothing. Returns the exit status.
-local function finish(ks, missing, ok, message)
-  tool.warnings(ks)
+-- Prints operands that matched nothing. Returns the exit status.
+local function finish(damaged, missing, ok, message)
   if not ok then
     stop(ok == false and 0 or 3, message)
   end
   for _, operand in ipairs(missing) do
     tool.warn(("no kstat matches '%s'"):format(operand.typed))
   end
-  return ks:damaged() and 3 or missing.all and #missing == missing.all and 1 or 0
+  return damaged and 3 or missing.all and #missing == missing.all and 1 or 0
 end
 
 --- How far it is, on the terminal, at most ten times a second; nothing if nobody looks.
@@ -91,7 +93,7 @@ local function remove_matching(missing, ks)
   end
 end
 
-local function to_recording(ks, selectors, path, missing)
+local function to_recording(ks, selectors, missing, path)
   local rec, message = recording.open(path)
   if not rec then
     return nil, message
@@ -103,7 +105,119 @@ local function to_recording(ks, selectors, path, missing)
     return rec:add(ks, unpack(selectors))
   end)
   rec:close()
-  return ok, message
+  tool.warnings(ks)
+  return ok, message, ks:damaged()
+end
+
+-- --- several machines ----------------------------------------------------------------------------
+
+-- The machine that a recording is of: as it says itself, else the name of the file.
+local function host_of(ks, path)
+  local os = ks:lookup("unix", 0, "os")
+  return os and os:get("nodename") or path:match("([^/]+)$"):gsub("%.[^.]*$", "")
+end
+
+local function open(file, given)
+  local ks, message, errname = kstat.open({ capture = file, from = given.from, to = given.to })
+  if not ks then
+    stop(errname == "EINVAL" and 2 or 3, message)
+  end
+  return ks
+end
+
+-- Goes to the sample behind; stores when the one behind that is, nil: there is none.
+local function advance(host)
+  if host.started then
+    assert(host[1]:update() ~= nil)
+  end
+  host.started = true
+  assert(host.scout:update() ~= nil)
+  host.next = not host.scout:ended() and host.scout:time_of_day_ns() or nil
+end
+
+-- The files of each machine: an array of { name =, paths = the files as one stream }.
+local function by_host(files, given)
+  local list, found = {}, {}
+  for _, file in ipairs(files) do
+    local ks = open(file, given)
+    local name = host_of(ks, file)
+    ks:close()
+    if found[name] then
+      found[name].paths = found[name].paths .. "\n" .. file
+    else
+      found[name] = { name = name, paths = file }
+      list[#list + 1] = found[name]
+    end
+  end
+  return list
+end
+
+-- Opens what by_host() returned: an array of { chain, name, ns by which its times become later, `scout` = a chain that
+-- is one sample ahead, `next` = the time of day of the next sample }. Times of a recording are on a clock that began
+-- when its machine was started, and become times of the first one's clock.
+local function open_hosts(list, given)
+  local hosts, first = {}, nil
+  for i, one in ipairs(list) do
+    local ks = open(one.paths, given)
+    local began = ks:time_of_day_ns() - ks:sample("unix:0:os").taken_ns -- when the clock was 0
+    first = first or began
+    hosts[i] = { ks, one.name, began - first, scout = open(one.paths, given), next = ks:time_of_day_ns() }
+  end
+  return hosts
+end
+
+-- The machine whose next sample is the earliest; nil at the end of all.
+local function earliest(hosts)
+  local found
+  for _, host in ipairs(hosts) do
+    if host.next and (not found or host.next < found.next) then
+      found = host
+    end
+  end
+  return found
+end
+
+-- The machines as the recorder takes them: those that were there in this sample.
+local function present(hosts)
+  local list = {}
+  for i, host in ipairs(hosts) do
+    list[i] = { host.started and not host.gone and host[1], host[2], host[3] }
+  end
+  return list
+end
+
+-- A sample has each machine's latest; at most one step of each lies between two, so that none is lost, and machines
+-- that are recorded equally often have one sample together.
+local function hosts_to_recording(hosts, selectors, missing, path)
+  local rec, message = recording.open(path)
+  if not rec then
+    return nil, message
+  end
+  local tell, samples, ok = progress(), 0, true
+  local host = earliest(hosts)
+  while ok and host do
+    local stepped = {}
+    while host and not stepped[host] do
+      stepped[host] = true
+      advance(host)
+      remove_matching(missing, host[1])
+      host = earliest(hosts)
+    end
+    ok, message = rec.recorder:add_hosts(present(hosts), selectors)
+    for _, one in ipairs(hosts) do
+      one.gone = one.started and not one.next
+    end
+    samples = samples + 1
+    tell(samples)
+  end
+  tell(samples, true)
+  rec:close()
+  local damaged = false
+  for _, one in ipairs(hosts) do
+    tool.warnings(one[1])
+    damaged = damaged or one[1]:damaged()
+  end
+  return ok, message, damaged
 end
 
 local function to_json(ks, selectors, missing)
@@ -115,7 +229,20 @@ local function to_json(ks, selectors, missing)
   if ok then
     tool.flush()
   end
-  return ok, message
+  tool.warnings(ks)
+  return ok, message, ks:damaged()
+end
+
+-- Takes the files from the front of the operands: the first, and for a recording those behind it that are there.
+local function files_of(given)
+  local files = { table.remove(given.operands, 1) or wrong("no file to convert") }
+  local file = given.output and given.operands[1] and io.open(given.operands[1])
+  while file do
+    file:close()
+    files[#files + 1] = table.remove(given.operands, 1)
+    file = given.operands[1] and io.open(given.operands[1])
+  end
+  return files
 end
 
 local function main()
@@ -127,20 +254,21 @@ local function main()
   elseif given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
   end
-  local file = table.remove(given.operands, 1) or wrong("no file to convert")
+  local files = files_of(given)
   local selectors = tool.selectors(given.operands)
-  local ks, message, errname = kstat.open({ capture = file, from = given.from, to = given.to })
-  if not ks then
-    stop(errname == "EINVAL" and 2 or 3, message)
-  end
   local missing = { all = #selectors > 0 and #selectors or nil }
   for i, selector in ipairs(selectors) do
     missing[i] = { selector = selector, typed = given.operands[i] }
   end
-  if given.output then
-    return finish(ks, missing, to_recording(ks, selectors, given.output, missing))
+  local hosts = #files > 1 and by_host(files, given) or { { paths = files[1] } }
+  local ok, message, damaged
+  if #hosts > 1 then
+    ok, message, damaged = hosts_to_recording(open_hosts(hosts, given), selectors, missing, given.output)
+  else
+    local to = given.output and to_recording or to_json
+    ok, message, damaged = to(open(hosts[1].paths, given), selectors, missing, given.output)
   end
-  return finish(ks, missing, to_json(ks, selectors, missing))
+  return finish(damaged, missing, ok, message)
 end
 
 return tool.run("convert", main)

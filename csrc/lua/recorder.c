@@ -71,6 +71,45 @@ recorder_add(lua_State *L)
 	return ks_lua_result(L, ks_recorder_add(rec, c->kc, selectors, n));
 }
 
+/* Fills in a machine from the table { chain | false, name, shift } on top. */
+static void
+to_host(lua_State *L, struct ks_rec_host *host)
+{
+	luaL_checktype(L, -1, LUA_TTABLE);
+	lua_rawgeti(L, -1, 1);
+	host->kc = lua_toboolean(L, -1) ? ks_lua_checkchain(L, lua_gettop(L))->kc : NULL;
+	lua_rawgeti(L, -2, 2);
+	host->name = luaL_checkstring(L, -1); /* the table keeps it */
+	lua_rawgeti(L, -3, 3);
+	host->shift = (int64_t)luaL_checknumber(L, -1);
+	lua_pop(L, 3);
+}
+
+/*
+ * add_hosts(recorder, hosts, selectors) -> true | nil, message, errno. hosts: of each machine { chain, name, ns by
+ * which its times become later }; false in place of the chain: its recording ended
+ */
+static int
+recorder_add_hosts(lua_State *L)
+{
+	struct ks_recorder *rec = check_recorder(L);
+	struct ks_rec_host hosts[KS_REC_MOST_HOSTS];
+	const struct ks_selector *const *selectors;
+	size_t n, nhosts;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 3);
+	nhosts = ks_lua_rawlen(L, 2);
+	luaL_argcheck(L, nhosts <= KS_REC_MOST_HOSTS, 2, "too many machines");
+	for (size_t i = 0; i < nhosts; i++) {
+		lua_rawgeti(L, 2, (int)i + 1);
+		to_host(L, &hosts[i]);
+		lua_pop(L, 1);
+	}
+	selectors = ks_lua_checkselectors(L, 3, &n);
+	return ks_lua_result(L, ks_recorder_add_hosts(rec, hosts, nhosts, selectors, n));
+}
+
 static int
 recorder_path(lua_State *L)
 {
@@ -126,6 +165,7 @@ recorder_close(lua_State *L)
 
 static const luaL_Reg methods[] = {
 	{ "add", recorder_add },
+	{ "add_hosts", recorder_add_hosts },
 	{ "path", recorder_path },
 	{ "status", recorder_status },
 	{ "finish", recorder_end },

@@ -15,7 +15,8 @@
 -- `snaptime_ns` (?integer) in exact nanoseconds (snaptime is nil before the first read), `writable` (boolean);
 -- `publisher` (?string), the name of the publication that it belongs to (kstat_publish), `publisher_uid` (?integer),
 -- the number of the user who owns that, and `publisher_pid` (?integer), the process that opened it, while the chain has
--- the kstat: nil for kstats of the machine, and of older recordings. `tostring(k)` is "module:instance:name".
+-- the kstat: nil for kstats of the machine, and of older recordings. `tostring(k)` is "module:instance:name". In a
+-- recording of several machines (kstatlua convert) each kstat has the statistic `host`.
 -- In a difference also `elapsed` (?number) and `elapsed_ns` (?integer), between the two snaptimes, and `reset`
 -- (?boolean), true if the kstat was created anew in between and counts from then.
 -- @table kstat

@@ -1,0 +1,96 @@
+-- kstatlua convert -o all.rec a.rec b.rec: recordings of several machines become one, in which each kstat has a host.
+local kstat = require("kstat")
+local run = require("support.run")
+
+describe("a recording of several machines", function()
+  local dir, all
+
+  -- A capture of `name` that begins at a time of day, with a sample a second: of a machine that has been up for `up`
+  -- seconds, whose latencies are counted in one bucket, so many more each time.
+  local function capture(name, time, up, bucket, counts)
+    local lines, total = {}, 0
+    for i, count in ipairs(counts) do
+      total = total + count
+      local buckets = { 0, 0, 0 }
+      buckets[bucket] = total
+      local function one(module, kstat_name, class, data)
+        return ('{"module":"%s","instance":0,"name":"%s","class":"%s","type":1,"snaptime":%d,"data":{"crtime":%d,'
+          .. '"snaptime":%d,%s}}'):format(module, kstat_name, class, up + i, up, up + i, data)
+      end
+      lines[#lines + 1] = ("%d\n[%s,%s]\n"):format(time + i, one("app", "latency", "misc", ('"buckets":[%s],'
+        .. '"type":"linear","range_min":10,"range_max":20,"stepping":10'):format(table.concat(buckets, ","))),
+        one("unix", "os", "misc", '"nodename":"' .. name .. '"'))
+    end
+    local path = dir .. "/" .. name .. time .. ".json"
+    run.write_file(path, table.concat(lines))
+    return path
+  end
+
+  before_each(function()
+    dir = run.directory()
+    all = dir .. "/all.rec"
+  end)
+  after_each(function()
+    run.remove_directory(dir)
+  end)
+
+  local function convert(...)
+    local r = run.run({ "kstatlua", "convert", "-o", all, ... })
+    assert.same({ "", 0 }, { r.err, r.status })
+  end
+
+  it("has both kstats of a name, and the key host in what is asked", function()
+    convert(capture("web1", 1000, 50, 2, { 1, 10, 10 }), capture("web2", 1000, 90000, 1, { 2, 20, 20 }), "app")
+    local printed = run.run({ "kstat", "-r", all, "-a", "count, p99 by (host) of latency", "1", "3" })
+    assert.same({ "", 0 }, { printed.err, printed.status })
+    assert.matches("web1 +10 +18.910\nweb2 +20 +8.910\n", printed.out)
+    local hosts = {}
+    for now, prev in kstat.every(1, { source = all }) do
+      for k in (prev and now - prev or now:since_creation()):each("app:0:latency") do
+        hosts[k.host] = hosts[k.host] or {}
+        table.insert(hosts[k.host], ("%d in %g"):format(k.count, k.elapsed))
+      end
+    end
+    assert.same({ web1 = { "1 in 1", "10 in 1", "10 in 1" }, web2 = { "2 in 1", "20 in 1", "20 in 1" } }, hosts)
+  end)
+
+  it("has the samples of machines that were recorded at other times, none of them lost", function()
+    convert(capture("web1", 1000, 50, 2, { 1, 1, 1 }), capture("web2", 1001, 70, 2, { 5, 5, 5 }))
+    local seen = {}
+    for now in kstat.every(1, { source = all }) do
+      local text = ""
+      for k in now:each("app:0:latency") do
+        text = k.host .. " " .. k.count .. " " .. text
+      end
+      seen[#seen + 1] = now.clock .. ": " .. text
+    end
+    assert.same({ "1001: web1 1 ", "1002: web1 2 web2 5 ", "1003: web1 3 web2 10 ", "1004: web2 15 " }, seen)
+  end)
+
+  it("says whose a kstat is to the command, in JSON, from a capture of that, and to metrics", function()
+    convert(capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5 }))
+    assert.equal("app:0:latency:host\tweb2\napp:0:latency:host\tweb1\n",
+      run.run({ "kstat", "-r", all, "-p", "app:::host" }).out)
+    local again = dir .. "/again.json"
+    run.write_file(again, run.run({ "kstat", "-r", all, "-j" }).out)
+    assert.equal("app:0:latency:count\t5\napp:0:latency:host\tweb2\napp:0:latency:count\t1\n" ..
+      "app:0:latency:host\tweb1\n", run.run({ "kstat", "-r", again, "-p", "app:::/count|host/" }).out)
+    assert.matches('kstat_app_distribution_count{[^}]*host="web2"[^}]*} 5',
+      run.run({ "kstat", "-r", all, "-o", "prometheus", "app" }).out)
+  end)
+
+  it("puts recordings of one machine one behind the other", function()
+    convert(capture("web1", 1000, 50, 2, { 1, 1 }), capture("web1", 1010, 60, 2, { 5, 5 }))
+    assert.equal("", run.run({ "kstat", "-r", all, "-p", "app:::host" }).out)
+    assert.matches("count\t10\n$", run.run({ "kstat", "-r", all, "-p", "app:::count", "1" }).out)
+  end)
+
+  it("refuses several files without a recording, and a recording that is read", function()
+    local a, b = capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5 })
+    assert.matches("no kstat matches", run.run({ "kstatlua", "convert", a, b }).err)
+    convert(a)
+    local r = run.run({ "kstatlua", "convert", "-o", all, all, b })
+    assert.equal(3, r.status)
+    assert.matches("names the file that is read", r.err)
+  end)
+end)
