@@ -86,10 +86,16 @@ ks_linux_image(struct ks_linux *lx, const struct ks_file *file)
 int
 ks_linux_try_once(struct ks_linux *lx, enum ks_root root, const char *path)
 {
+	return ks_linux_try_made(lx, root, path, KS_MADE_ANYHOW);
+}
+
+int
+ks_linux_try_made(struct ks_linux *lx, enum ks_root root, const char *path, enum ks_made made)
+{
 	int err;
 
 	ks_name_set(lx->scratch_path, sizeof(lx->scratch_path), path, strlen(path));
-	lx->scratch_file = (struct ks_file){ root, lx->scratch_path, KS_MADE_ANYHOW, false };
+	lx->scratch_file = (struct ks_file){ root, lx->scratch_path, made, false };
 	lx->scratch.file = &lx->scratch_file;
 	err = ks_image_once(&lx->scratch, &lx->root[root]);
 	ks_linux_taken(lx, err, lx->scratch.reading.taken);

@@ -260,6 +260,9 @@ const struct ks_image *ks_linux_once(struct ks_linux *lx, const struct ks_unit *
 /* The same without a message: returns 0 or an errno. The user is warned of neither. */
 int ks_linux_try_once(struct ks_linux *lx, enum ks_root root, const char *path);
 
+/* The same for a file of which it is known how the kernel makes it. */
+int ks_linux_try_made(struct ks_linux *lx, enum ks_root root, const char *path, enum ks_made made);
+
 /* Counts the time up to now as the time that it took to read and to parse the images that were read last. */
 void ks_linux_parsed(struct ks_linux *lx);
 

@@ -29,7 +29,7 @@ ks_process_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file)
 	int err;
 
 	ks_process_path(path, pid, tid, file);
-	err = ks_linux_try_once(lx, KS_ROOT_PROC, path);
+	err = ks_linux_try_made(lx, KS_ROOT_PROC, path, KS_MADE_WHOLE); /* the kernel makes the text for each read */
 	lx->im = NULL; /* the file may have lines of any kind: nobody is warned of them */
 	return err;
 }
