@@ -383,15 +383,16 @@ static int
 decode_data(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in)
 {
 	struct ks_store_value *v = ks_store_values(s->sample, k);
-	struct ks_rec_trend *t = s->trend + k->first;
 
 	k->still = true;
 	for (size_t i = 0; i < k->nvalues; i++) {
 		int rc = 0;
 
 		if (v[i].width > 0) {
-			rc = decode_number(&v[i], &t[i], in, s->version);
-			k->still &= t[i].step == 0 && t[i].last == 0;
+			struct ks_rec_trend *t = &s->trend[k->first + i];
+
+			rc = decode_number(&v[i], t, in, s->version);
+			k->still &= t->step == 0 && t->last == 0;
 		} else if (v[i].type != KS_STORE_EVENT) {
 			rc = decode_text(s, &v[i], in);
 		}
