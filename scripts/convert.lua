@@ -48,25 +48,9 @@ local function finish(damaged, missing, ok, message)
   return damaged and 3 or missing.all and #missing == missing.all and 1 or 0
 end
 
---- How far it is, on the terminal, at most ten times a second; nothing if nobody looks.
-local function progress()
-  if not core.terminal(2) then
-    return function() end
-  end
-  local last = -math.huge
-  return function(samples, done)
-    local time = kstat.hrtime()
-    if done or time - last > 0.1 then
-      last = time
-      io.stderr:write(("\r%d samples%s"):format(samples, done and "\n" or ""))
-    end
-  end
-end
-
 --- Walks the samples; calls write(number) for each. Unlike the loop of a report it is broken off by an
 -- interrupt: what was converted by then is not all, and the status has to say so.
 local function each_sample(ks, write)
-  local tell = progress()
   local samples = 0
   repeat
     local ok, message = write(samples)
@@ -74,13 +58,11 @@ local function each_sample(ks, write)
       return ok, message
     end
     samples = samples + 1
-    tell(samples)
     ok, message = ks:update()
     if ok == nil then
       return nil, message
     end
   until ks:ended()
-  tell(samples, true)
   return true
 end
 
@@ -100,7 +82,7 @@ local function to_recording(ks, selectors, missing, path)
   end
   local unpack = table.unpack or unpack
   local ok
-  ok, message = each_sample(ks, function()
+  ok, message = tool.reading(each_sample, ks, function()
     remove_matching(missing, ks)
     return rec:add(ks, unpack(selectors))
   end)
@@ -221,11 +203,17 @@ local function hosts_to_recording(hosts, selectors, missing, path)
 end
 
 local function to_json(ks, selectors, missing)
-  local ok, message = each_sample(ks, function(samples)
+  local function write(samples)
     remove_matching(missing, ks)
     tool.write(samples > 0 and "\n" or "", ("%d"):format(ks:clock()), "\n")
     return stdout.check(core.render(ks, selectors, "json", io.stdout))
-  end)
+  end
+  local ok, message
+  if core.terminal(1) then
+    ok, message = each_sample(ks, write)
+  else
+    ok, message = tool.reading(each_sample, ks, write)
+  end
   if ok then
     tool.flush()
   end

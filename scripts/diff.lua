@@ -119,14 +119,14 @@ local function main()
   end
   local what
   if given.replay or given.at or given.from or given.to or #operands == 0 then
-    what = within(given, seconds)
+    what = tool.reading(within, given, seconds)
   elseif #operands == 1 then
     wrong("two recordings are needed, or --at, --from or -r")
   else
-    what = between(table.remove(operands, 1), table.remove(operands, 1))
+    what = tool.reading(between, table.remove(operands, 1), table.remove(operands, 1))
   end
   what.selectors = tool.selectors(#operands > 0 and operands or { ":::" })
-  local result, message, status = comparison.compare(what)
+  local result, message, status = tool.reading(comparison.compare, what)
   if not result then
     tool.stop(status or 3, message)
   end

@@ -9,16 +9,19 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lua/compat.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/wait.h"
+#include "source/replay/replay.h"
 
 #define SCREEN "kstat.screen"
 #define LEAVE_MAX 64
@@ -64,6 +67,49 @@ terminal(lua_State *L)
 	lua_pushinteger(L, size.ws_col == 0 ? 80 : size.ws_col < MOST_COLUMNS ? size.ws_col : MOST_COLUMNS);
 	lua_pushinteger(L, size.ws_row == 0 ? 24 : size.ws_row < MOST_ROWS ? size.ws_row : MOST_ROWS);
 	return 2;
+}
+
+/* --- how far a long reading is ------------------------------------------------------------- */
+
+static struct {
+	hrtime_t began, told; /* told 0: nothing was written yet */
+	unsigned long long samples;
+	int readings;         /* that are under way, one within the other */
+} progress;
+
+/* Writes how many samples were read, from the first second on and at most ten times a second. */
+static void
+count_sample(void)
+{
+	hrtime_t now = gethrtime();
+
+	progress.samples++;
+	if (now - progress.began < KS_NANOSEC || now - progress.told < KS_NANOSEC / 10)
+		return;
+	progress.told = now;
+	(void)dprintf(STDERR_FILENO, "\r%llu samples", progress.samples);
+}
+
+/*
+ * progress(1) and progress(-1): a reading of a replay begins and ends. If it takes more than a second and standard error
+ * is a terminal, that shows how far it is. progress(0): what is shown is erased, as at the end.
+ */
+static int
+show_progress(lua_State *L)
+{
+	int step = (int)ks_lua_checkinteger(L, 1);
+
+	if (progress.readings == 0) {
+		progress.began = gethrtime();
+		progress.samples = 0;
+	}
+	progress.readings += step;
+	if (progress.told > 0 && (progress.readings == 0 || step == 0)) {
+		(void)dprintf(STDERR_FILENO, "\r\033[K");
+		progress.told = 0;
+	}
+	ks_replay_watch = progress.readings > 0 && isatty(STDERR_FILENO) ? count_sample : NULL;
+	return 0;
 }
 
 /* --- the mode ------------------------------------------------------------------------------- */
@@ -262,5 +308,6 @@ ks_lua_add_terminal(lua_State *L)
 
 	ks_lua_newtype(L, SCREEN, screen_close, NULL, methods);
 	ks_lua_setfunction(L, "terminal", terminal);
+	ks_lua_setfunction(L, "progress", show_progress);
 	ks_lua_setfunction(L, "screen", screen_open);
 }

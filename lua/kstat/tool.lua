@@ -26,6 +26,7 @@ end
 --- Prints a line on standard error in the command's name.
 -- @string line without a newline
 function tool.tell(line)
+  core.progress(0)
   io.stderr:write(("%s: %s\n"):format(running, line))
 end
 
@@ -342,6 +343,21 @@ function tool.not_opened(given, errname)
   return errname == "ENODATA" and (given.at or os.getenv("KSTAT_AT")) and 1 or 3
 end
 
+local function finish_reading(...)
+  core.progress(-1)
+  return ...
+end
+
+--- Calls a function that may read many samples of the past. What takes more than a second shows how far it is, on a
+-- terminal.
+-- @func f
+-- @param ... its arguments
+-- @return what f returns
+function tool.reading(f, ...)
+  core.progress(1)
+  return finish_reading(f(...))
+end
+
 --- Opens what a command line names: the machine, or the past, see kstat.options.past.
 -- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`
 -- @tparam[opt] {selector,...} only see kstat.open
@@ -356,7 +372,7 @@ function tool.open(given, only, published)
   if not past and not (given.machine and published) then
     source.published = published
   end
-  local ks, message, errname = require("kstat.chain").open(source)
+  local ks, message, errname = tool.reading(require("kstat.chain").open, source)
   return ks, message, not ks and tool.not_opened(given, errname) or nil
 end
 

@@ -1,6 +1,7 @@
 -- kstatlua record and convert: what they leave behind when they are killed or the disk is full, and that
 -- nothing is lost on the way from one form to the other.
 local support = require("support.run")
+local pty = require("support.pty")
 local build = support.build
 local host = build .. "/bin/kstatlua"
 local capture = "spec/vectors/kstat/host.jsonl"
@@ -27,6 +28,8 @@ local function samples(file)
 end
 
 describe("recordings by command", function()
+  local terminal_it = pty.it(it, pending)
+
   before_each(function()
     dir = os.tmpname()
     os.remove(dir)
@@ -322,6 +325,16 @@ describe("recordings by command", function()
     text, status = kstatlua(("convert %s/r >/dev/null"):format(dir))
     assert.equals("", text)
     assert.equals(0, status)
+  end)
+
+  terminal_it("show on a terminal how far their conversion is, after a second, and erase it at the end", function()
+    support.write_file(dir .. "/more", "")
+    local terminal = pty.start((
+      "d=%s; mkfifo $d/f; while [ -e $d/more ]; do cat %s; sleep 0.2; done >$d/f & " ..
+      "%s convert -o $d/r - <$d/f; echo over; sleep 60"):format(dir, capture, host))
+    terminal:await("%d+ samples")
+    os.remove(dir .. "/more")
+    assert.equal("over", terminal:await("over"):match("^%s*(.-)%s*$"))
   end)
 
   it("and captures are converted until the reader goes away, silently", function()

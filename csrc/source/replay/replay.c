@@ -180,11 +180,16 @@ arrive(struct ks_replay *r, int rc)
 	return rc;
 }
 
+void (*ks_replay_watch)(void);
+
 static int
 replay_advance(struct ks_source *src)
 {
 	struct ks_replay *r = replay_of(src);
 	int rc = r->ops->next(r);
+
+	if (ks_replay_watch != NULL)
+		ks_replay_watch();
 
 	r->number += rc > 0;
 	return arrive(r, rc);

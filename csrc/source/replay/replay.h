@@ -23,4 +23,7 @@ bool ks_replay_is_recording(const char *path);
 /* Fails because a file or several have no sample in the window: errno is ENODATA. */
 int ks_replay_fail_outside(const char *path, const struct ks_window *w);
 
+/* Called for each sample that is read behind the first, unless it is NULL: to say how far a long reading is. */
+extern void (*ks_replay_watch)(void);
+
 #endif
