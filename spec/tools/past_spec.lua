@@ -12,10 +12,10 @@ local function capture(host, started, from, to, step)
   for time = from, to, step do
     local up = time - started
     local function kstat(module, name, data)
-      return ('{"module":"%s","instance":0,"name":"%s","class":"misc","type":1,"snaptime":%d,"data":{"crtime":1,' ..
-        '"snaptime":%d,%s}}'):format(module, name, up, up, data)
+      return ('{"module":"%s","instance":0,"name":"%s","class":"misc","type":1,"snaptime":%.2f,"data":{"crtime":1,' ..
+        '"snaptime":%.2f,%s}}'):format(module, name, up, up, data)
     end
-    out[#out + 1] = ("%d\n[%s,%s,%s]\n"):format(time, kstat("app", "a", ('"n":%d,"at":%d'):format(10 * up, time)),
+    out[#out + 1] = ("%.2f\n[%s,%s,%s]\n"):format(time, kstat("app", "a", ('"n":%.0f,"at":%.0f'):format(10 * up, time)),
       kstat("unix", "os", ('"nodename":"%s"'):format(host)),
       kstat("unix", "system_misc", ('"boot_time":%d'):format(started)))
   end
@@ -189,6 +189,13 @@ describe("the past", function()
         assert.is_true(#one > 0 and #one < #all, command)
         assert.equal((last_line(one)), (last_line(all)), command)
       end
+    end)
+
+    it("also of samples that come several times a second", function()
+      record("a.rec", 0, 9.75, { step = 0.25 })
+      local r = run.run({ "kstatlua", "-r", dir, "--at", "-0s", "-e",
+        "for now, prev in kstat.every({ 1 }) do print(now.time_of_day - prev.time_of_day) end" })
+      assert.same({ "0.25\n", "", 0 }, { r.out, r.err, r.status })
     end)
 
     it("and takes no count and no other bounds", function()

@@ -442,7 +442,7 @@ read_end(struct stream *s, const struct ks_past *past, const char *text, int64_t
 {
 	if (read_time(s, past, text, after, ns) != 0)
 		return -1;
-	if (strchr(text, '.') == NULL && *ns <= INT64_MAX - KS_NANOSEC)
+	if (strchr(text, '.') == NULL && *ns % KS_NANOSEC == 0 && *ns <= INT64_MAX - KS_NANOSEC)
 		*ns += KS_NANOSEC - 1;
 	return 0;
 }
