@@ -10,13 +10,15 @@ local recording = require("kstat.recording")
 local tool = require("kstat.tool")
 
 local USAGE = [=[
-usage: kstatlua convert [--from TIME] [--to TIME] FILE [module[:instance[:name[:statistic]]] ...]
+usage: kstatlua convert [--from TIME] [--to TIME] FILE|DIRECTORY [module[:instance[:name[:statistic]]] ...]
        kstatlua convert -o RECORDING [--from TIME] [--to TIME] FILE ... [module[:instance[:name]] ...]
 
   -o, --output RECORDING
                 write a recording (one that exists is continued) in place of JSON
   --from TIME, --to TIME
-                only samples between: seconds since 1970, or local time as "2026-11-21 14:05"
+                only samples between: 14:32, yesterday 3:12, mon 9:00, -3h, 2026-11-21 14:05
+  --at TIME     the two samples of the one interval that ends then
+  --host NAME   of recordings of several machines, those of this one
   -h, --help    this
 
 Recordings of several machines become one, in which each kstat has the statistic `host`: the machine's name, or that
@@ -28,6 +30,7 @@ capture without times of day get $KSTAT_REPLAY_TIME (default: now) and go on by 
 
 local OPTIONS = options.command({
   { "o", "output", arg = "RECORDING" }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
+  { nil, "at", arg = "TIME" }, { nil, "host", arg = "NAME" },
   { "h", "help", final = true }, operands = "files",
 })
 
@@ -100,11 +103,9 @@ local function host_of(ks, path)
 end
 
 local function open(file, given)
-  local ks, message, errname = kstat.open({ capture = file, from = given.from, to = given.to })
-  if not ks then
-    stop(errname == "EINVAL" and 2 or 3, message)
-  end
-  return ks
+  local ks, message, status = tool.open({ replay = file, from = given.from, to = given.to, at = given.at,
+    host = given.host })
+  return ks or stop(status, message)
 end
 
 -- Goes to the sample behind; stores when the one behind that is, nil: there is none.
@@ -248,7 +249,7 @@ local function main()
   for i, selector in ipairs(selectors) do
     missing[i] = { selector = selector, typed = given.operands[i] }
   end
-  local hosts = #files > 1 and by_host(files, given) or { { paths = files[1] } }
+  local hosts = #files > 1 and not given.host and by_host(files, given) or { { paths = table.concat(files, "\n") } }
   local ok, message, damaged
   if #hosts > 1 then
     ok, message, damaged = hosts_to_recording(open_hosts(hosts, given), selectors, missing, given.output)

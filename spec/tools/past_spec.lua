@@ -170,6 +170,8 @@ describe("the past", function()
       local file = "spec/vectors/cookbook/before.rec"
       local last = run.run({ "kstatlua", "-r", file, "-e",
         "local ks, c = kstat.open() repeat c = ks:clock() ks:update() until ks:ended() print(c)" }).out:match("%d+")
+      local both = run.run({ "kstatlua", "convert", "--at", last, file, "unix:0:system_misc:nproc" }).out
+      assert.equal(2, select(2, both:gsub("nproc", "")))
       for _, command in ipairs({ "vmstat", "mpstat", "iostat -xy", "devstat -x", "nicstat", "fsstat", "intrstat",
         "top -b", "use", "arcstat" }) do
         local words = {}
@@ -194,8 +196,8 @@ describe("the past", function()
     it("also of samples that come several times a second", function()
       record("a.rec", 0, 9.75, { step = 0.25 })
       local r = run.run({ "kstatlua", "-r", dir, "--at", "-0s", "-e",
-        "for now, prev in kstat.every({ 1 }) do print(now.time_of_day - prev.time_of_day) end" })
-      assert.same({ "0.25\n", "", 0 }, { r.out, r.err, r.status })
+        "for now, prev in kstat.every({ 1 }) do io.write(('%.2f'):format(now.time_of_day - prev.time_of_day)) end" })
+      assert.same({ "0.25", "", 0 }, { r.out, r.err, r.status })
     end)
 
     it("and takes no count and no other bounds", function()
@@ -258,8 +260,8 @@ describe("the past", function()
       record("b.rec", 200, 220, { host = "beta" })
       local _, err, status = times("1")
       assert.equal(3, status)
-      assert.equal(("%s/a.rec is of the machine alpha, and %s/b.rec of beta: --host chooses one\n"):format(dir, dir),
-        err)
+      assert.equal(("%s/a.rec is of the machine alpha, and %s/b.rec of beta: --host chooses one, "):format(dir, dir) ..
+        "and kstatlua convert joins them\n", err)
       assert.same({ 200, 210, 220 }, (times("--host", "beta", "1")))
       _, err, status = times("--host", "gamma")
       assert.same({ 2, "there is no machine 'gamma' here, but alpha\n" }, { status, err })

@@ -500,8 +500,8 @@ describe("top on a terminal", function()
   end
 
   it("shows the one interval that ends at a time", function()
-    terminal = pty.start(guarded("KSTAT_REPLAY_TIME=1700000000 " .. kstatlua .. " convert -o " .. dir .. "/rec " .. path ..
-      " && " .. kstatlua .. " top -r " .. dir .. "/rec --at -0s \\*"), 80, 12)
+    local made = ("KSTAT_REPLAY_TIME=1700000000 %s convert -o %s/rec %s"):format(kstatlua, dir, path)
+    terminal = pty.start(guarded(("%s && %s top -r %s/rec --at -0s \\*"):format(made, kstatlua, dir)), 80, 12)
     local text = terminal:await("app:0:fast:calls")
     assert.is_nil(text:find("since creation", 1, true))
     assert.matches("\n    2500     5500 +[^ ]+ app:0:fast:calls\n", text)

@@ -67,8 +67,8 @@ ks_machine_is_restarted(const struct ks_machine *before, const struct ks_machine
 int
 ks_machine_fail(const char *path, const struct ks_machine *m, const char *other_path, const struct ks_machine *other)
 {
-	return ks_fail(EINVAL, "%.100s is of the machine %.64s, and %.100s of %.64s: --host chooses one", path, m->host,
-	    other_path, other->host);
+	return ks_fail(EINVAL, "%.100s is of the machine %.64s, and %.100s of %.64s: --host chooses one, and kstatlua "
+	    "convert joins them", path, m->host, other_path, other->host);
 }
 
 /* Stores the name of the machine that a file is of, "" if it does not say. A file that cannot be read says nothing. */
