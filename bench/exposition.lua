@@ -1,5 +1,6 @@
 --- Metrics: 10,000 series of 1,000 published kstats, made in C; beside the same text made in Lua, and beside what
--- `kstat -p` prints of them. And 10,000 series of a report. A figure is the least CPU time of several runs.
+-- `kstat -p` prints of them. And 10,000 series of a report, and 1,000 distributions. A figure is the least CPU time of
+-- several runs.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 local core = require("kstat.core")
@@ -25,9 +26,21 @@ local function publish()
   return pub
 end
 
+-- 1,000 distributions of 960 buckets, of which 130 hold values.
+local function publish_distributions()
+  local pub = assert(kstat.publish("bench-distributions"))
+  for i = 1, KSTATS do
+    local l = assert(pub:latency({ module = "benchdist", instance = i, name = "row" .. i }))
+    for j = 1, 500 do
+      l:add(1000000 * 16 ^ (j / 500))
+    end
+  end
+  return pub
+end
+
 -- The text, and the longest step.
-local function expose(ks, selectors)
-  local exposition = assert(core.exposition(ks, selectors, "prometheus"))
+local function expose(ks, selectors, format)
+  local exposition = assert(core.exposition(ks, selectors, format or "prometheus"))
   local texts, longest = {}, 0
   while true do
     local start = os.clock()
@@ -83,11 +96,14 @@ local function report()
   end
 end
 
-local pub = publish()
+local pub, distributions = publish(), publish_distributions()
 local ks = assert(kstat.open())
 local selectors = { assert(core.selector_of("bench:::")) }
+local of_distributions = { assert(core.selector_of("benchdist:::")) }
 local cases = { c = expose, lua = expose_in_lua, report = report(),
-  p = function() return ks:render("parseable", "bench:::") end }
+  p = function() return ks:render("parseable", "bench:::") end,
+  buckets = function() return expose(ks, of_distributions) end,
+  native = function() return expose(ks, of_distributions, "protobuf") end }
 -- The lines are the same; families come in another order.
 assert(#expose(ks, selectors) == #expose_in_lua(ks, selectors))
 
@@ -103,7 +119,9 @@ for _ = 1, ROUNDS do -- one after the other, so that all have the same luck
     end
   end
 end
+local sizes = { buckets = #expose(ks, of_distributions), native = #expose(ks, of_distributions, "protobuf") }
 pub:close()
+distributions:close()
 
 local function ms(value)
   return ("%.2f ms"):format(value)
@@ -114,3 +132,7 @@ figure.print("exposition of 10,000 series", ms(least.c), "in Lua " .. ms(least.l
 figure.print("its longest step", ms(step), "-", "-", "<= 2 ms", step <= STEP_LIMIT)
 figure.print("exposition beside kstat -p", ms(least.c), "-p " .. ms(least.p), least.c / least.p, "-")
 figure.print("report of 10,000 series as OpenMetrics", ms(least.report), "-", "-", "-")
+figure.print("1,000 distributions in protocol buffers", ms(least.native), "as text " .. ms(least.buckets),
+  least.native / least.buckets, "-")
+figure.print("their size", ("%.0f KiB"):format(sizes.native / 1024), ("as text %.0f KiB"):format(sizes.buckets / 1024),
+  sizes.native / sizes.buckets, "-")

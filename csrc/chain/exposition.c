@@ -483,7 +483,8 @@ send_some(struct ks_exposition *x, struct ks_buf *out)
 	size_t n = x->waiting.len - x->sent;
 
 	n = n < STEP_BYTES ? n : STEP_BYTES;
-	ks_buf_add(out, x->waiting.data + x->sent, n);
+	if (n > 0)
+		ks_buf_add(out, x->waiting.data + x->sent, n);
 	out->failed |= x->waiting.failed;
 	x->sent += n;
 	if (x->sent == x->waiting.len) {

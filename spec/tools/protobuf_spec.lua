@@ -81,6 +81,36 @@ describe("an exposition in protocol buffers", function()
     end
   end)
 
+  it("has times in seconds, each bucket as the one of schema 8 that has its middle", function()
+    local pub, ks = assert(kstat.publish("protobuf")), assert(kstat.open())
+    finally(function()
+      ks:close()
+      pub:close()
+    end)
+    for scale, unit in pairs({ [0] = "ns", [3] = "us", [5] = "ns", [8] = "ms" }) do
+      local l = assert(pub:latency({ name = "h" .. scale, scale = scale, unit = unit }))
+      local per = ({ ns = 1e9, us = 1e6, ms = 1e3 })[unit]
+      for i = 1, 100 do
+        l:add(math.floor(0.01 * per * 1.07 ^ i))
+      end
+      ks:update()
+      local selector = "protobuf:0:h" .. scale
+      local family = protobuf.check_same(ks:render("protobuf", selector), (ks:render("prometheus", selector)))[1]
+      local h = family.metric[1].histogram[1]
+      assert.same({ { 8 }, { 100 } }, { h.schema, h.sample_count })
+      assert.truthy(family.metric[1].histogram[1].created_timestamp[1].seconds[1] - os.time() <= 1)
+      local buckets = protobuf.buckets(h)
+      for _, bucket in ipairs(ks:lookup("protobuf", 0, "h" .. scale):distribution():buckets()) do
+        -- Its bounds are whole numbers in Lua: the true ones follow from the greatest value.
+        local top = math.ceil(math.log(bucket.high) / math.log(2) * 2 ^ scale - 1e-9)
+        local index = math.ceil(256 * ((top - 0.5) / 2 ^ scale - math.log(per) / math.log(2)))
+        assert.equal(bucket.count, buckets[index], selector)
+        buckets[index] = nil
+      end
+      assert.same({}, buckets)
+    end
+  end)
+
   it("marks a histogram without values as native, too", function()
     local _, h = read({ 0, 0, 0 }, 1, 2, 0)
     assert.same({ { 0 }, { 0 }, { 2 ^ -128 } }, { h.sample_count, h.schema, h.zero_threshold })
