@@ -65,8 +65,8 @@ local function expose_in_lua(ks, selectors)
         lines = { ("# TYPE %s counter\n# HELP %s %s\n"):format(name, name, meta.description) }
         families[name], names[#names + 1] = lines, name
       end
-      lines[#lines + 1] = ('%s{module="%s",instance="%d",name="%s",class="%s"} %d\n'):format(name, k.module, k.instance,
-        k.name, k.class, value)
+      lines[#lines + 1] = ('%s{module="%s",instance="%d",name="%s",class="%s",publisher="%s"} %d\n'):format(name,
+        k.module, k.instance, k.name, k.class, k.publisher, value)
     end
   end
   for i, name in ipairs(names) do

@@ -1,6 +1,7 @@
 -- Prometheus scrapes exporters, and what examples/prometheus has for it fits them.
 local cjson = require("cjson")
 local exporter = require("support.exporter")
+local nginx = require("support.nginx")
 local run = require("support.run")
 local unit = require("support.unit")
 
@@ -89,7 +90,7 @@ print(s.getsockname()[1])']]).out:match("%d+")
   -- Each 1,000 values are from 1 ms to 148 ms, in no order; before these there were many more of 1 s.
   local PUBLISHER = [[
 local answers = assert(assert(kstat.publish("spec")):latency({ module = "app", name = "answers" }))
-for _ = 1, 100000 do
+for _ = 1, 10000 do
   answers:add(1000000000)
 end
 io.stdout:write("published\n")
@@ -102,11 +103,34 @@ while true do
 end
 ]]
 
+  -- The same in nginx, by a request that goes on for a while.
+  local WORK = [[location /work { content_by_lua_block {
+    for _ = 1, 10000 do waits:observe(1) end
+    io.open("logs/begun", "w"):close()
+    for _ = 1, 3000 do
+      for i = 1, 1000 do waits:observe(0.001 * math.exp((i * 377 % 1000 + 1) / 200)) end
+      ngx.sleep(0.01)
+    end } }]]
+
+  -- Starts it and returns its port, or nil: nginx is missing.
+  local function start_nginx()
+    if nginx.is_missing(function() end) then
+      return nil
+    end
+    local server = nginx.new({ workers = 1, locations = WORK, init =
+      [[waits = kn:histogram("waits", { unit = "seconds", percentiles = true, scale = 5 })]] }):start()
+    finally(function() server:remove() end)
+    nginx.sh("chmod 777 %s/logs", server.prefix)
+    started[#started + 1] = run.start(("curl -s http://127.0.0.1:%d/work"):format(server.port), "/dev/null")
+    run.await("the distribution", function() return io.open(server.prefix .. "/logs/begun") end)
+    return server.port
+  end
+
   it("takes percentiles of an interval as kstat -a does, of native histograms and of classic buckets", function()
     run.write_file(dir .. "/publisher.lua", PUBLISHER)
     started[1] = run.start(("env KSTAT_DIR=%s %s/kstatlua %s/publisher.lua"):format(dir, run.bin, dir), dir .. "/out")
     run.await("the distribution", function() return run.read_file(dir .. "/out") == "published\n" end)
-    local ports = { start_exporter("app:::") }
+    local ports = { start_exporter("app:::"), start_nginx() }
     local options = { interval = "200ms", rules = run.shell("realpath " .. EXAMPLES .. "rules.yml").out:match("%S+") }
     local classic = start_prometheus(ports, options)
     options.flags = "--enable-feature=native-histograms"
@@ -119,9 +143,9 @@ end
     local buckets, counts = metric:gsub("{", "_bucket{"), metric:gsub("{", "_count{")
     local native_count = ("histogram_count(sum(increase(%s)))"):format(metric)
     local classic_count = ("sum(increase(%s))"):format(counts)
-    -- The value of an expression, once there are 20,000 values in the interval.
+    -- The value of an expression, once there are 5,000 values in the interval.
     local function await(query, expression, count)
-      expression = ("%s and on() (%s > 20000)"):format(expression, count)
+      expression = ("%s and on() (%s > 5000)"):format(expression, count)
       return run.await(expression, function() return query(expression)[1] end)
     end
     local function is_near(value, error)
@@ -129,6 +153,10 @@ end
     end
     is_near(await(native, ("histogram_quantile(0.99, sum(rate(%s)))"):format(metric), native_count), 0.02)
     is_near(await(native, "histogram:kstat_seconds:p99", native_count), 0.02)
+    if ports[2] then
+      is_near(await(native, "histogram_quantile(0.99, sum(rate(waits_seconds[10s])))",
+        "histogram_count(sum(increase(waits_seconds[10s])))"), 0.02)
+    end
     assert.same({}, native("kstat_app_distribution_seconds_bucket"))
     local value = await(classic, ("histogram_quantile(0.99, sum by (le) (rate(%s)))"):format(buckets), classic_count)
     -- p99 is between the borders 2^27 and 2^28 ns.
