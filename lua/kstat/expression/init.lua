@@ -86,8 +86,8 @@ local function value_of(row, name, mode)
   if field ~= nil then
     return field
   end
-  local k = row.kstat
-  return k and of_kstat(k, name, mode)
+  local k = row.kstat -- a row may have a field of that name that is no kstat
+  return type(k) == "userdata" and of_kstat(k, name, mode) or nil
 end
 
 local function flag(condition) return condition and 1 or 0 end

@@ -344,7 +344,7 @@ function report:evaluate(d, now, prev, given, filters)
   local matched, hidden = 0, {}
   for i = 1, #rows do
     local row = rows[i]
-    local k = row.kstat
+    local k = type(row.kstat) == "userdata" and row.kstat or nil -- else a field of the script's own
     if k and getmetatable(row) == nil then
       self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
       setmetatable(row, self.row_meta)
