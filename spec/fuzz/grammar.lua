@@ -10,9 +10,14 @@ local split = require("kstat.options.interval").split
 
 local SEEDS = {
   expression = { "rate(reads + writes)", "nread / 1024", "p99(svc_t)", "sum(rate(nread))", "asvc_t > 10 and busy or -1",
-    "max(a, b, 3)", "(1 + 2) * -x ^ 2", "delta(wcnt) % 7", "per_tick(x)", "mean(reads) == 0" },
+    "max(a, b, 3)", "(1 + 2) * -x ^ 2", "delta(wcnt) % 7", "per_tick(x)", "mean(reads) == 0", "a / sum(a) over all",
+    "avg(svc_t, 60s) - svc_t ago 1m", "until(a, 0, 30m) < 3600 and not name =~ /^s/i", "share(buckets, 0.1s)",
+    "rate(reads, 5m)", "trend(nread, 100ms)" },
   aggregation = { "sum by (module)", "top 5 by (name) of rate(nread)", "quantize", "lquantize(0, 100, 10) by (class)",
-    "avg, max, p99 by (module, instance) of svc_t over time", "ewma 10", "llquantize 10 0 6 20" },
+    "avg, max, p99 by (module, instance) of svc_t over time", "ewma(x, 10)", "llquantize(x, 10, 0, 6, 20)",
+    "sum(rate(errors)) / sum(rate(get + post)) by (state)", "bottom 3 max(u) - min(u) by (name, time(60))",
+    'p99(latency, 1h) by (module) where state == "on" or n >= 3 and not name =~ /x/', "x / sum(x) over all by ($1)",
+    "max(sum(x), 5m) of y where rate(z) != 0", "until(sum(x), 1e3, 1h), distinct(state), p(x, 99.95)" },
   selector = { "unix:0:system_misc:nproc", "sd:::/^n(read|written)$/", "kstat:/disk/sd/sda/0", "*:1:??:[a-c]*", ":::",
     "/x{1,3}/i:0", "zfs:0:arcstats:hits" },
   options = { "-x -z 1 5", "--sort=-reads --csv sda 1", "-jT d 0.5 2", "-- -x 1", "--filter /a|b/ -y",
@@ -52,17 +57,18 @@ end
 
 -- A refusal must have a line.
 local function refused(message)
-  if type(message) ~= "string" or message == "" then
+  if type(message) ~= "string" or message == "" or message:find("attempt to ", 1, true) then
     error("refused without a line: " .. tostring(message))
   end
 end
 
 local row = setmetatable({ reads = 5, nread = 4096, a = 1, b = 2, x = 3, svc_t = 0.5, name = "sda" }, nil)
+local sample = assert(kstat.open("spec/vectors/kstat/host.jsonl")):sample("cpu_stat", "sd")
 local declared = options.declare({ { "x", "extended" }, { "n", "number", arg = "N", type = "number" } })
 
 local TRY = {
   expression = function(text)
-    local run = { tick = 1, first = false, seen = {} }
+    local run = { tick = 1, first = false, seen = {}, rows = { row }, time = 1 }
     local f, message = expression.compile(text, run)
     if not f then
       return refused(message)
@@ -76,7 +82,13 @@ local TRY = {
     if not a then
       return refused(message)
     end
-    a:render("human")
+    -- What cannot be computed of a sample is nil, or a line.
+    local ok, result = pcall(a.add, a, sample)
+    if not ok then
+      return refused(result)
+    end
+    ok, result = pcall(a.render, a, "human")
+    return ok or refused(result)
   end,
   selector = function(text)
     local s, message = core.selector_of(text)
