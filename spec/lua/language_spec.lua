@@ -113,6 +113,9 @@ describe("a question", function()
       ["sum of x where "] = "an expression expected at character 16",
       ["sum of x of y"] = "of is there twice, at character 10",
       ["sum(x), sum(x)"] = "'sum(x)' is there twice",
+      ["sum yb (module)"] = "expected at character 5 of 'sum yb (module)'; did you mean 'by'?",
+      ["top 3 yb (module)"] = "there is no function 'yb'; did you mean 'by'?, at character 7",
+      ["sum by (module) wehre x > 3"] = "; did you mean 'where'?",
       ["bottom 0"] = "takes a whole number above 0, at character 8",
     }) do
       local agg, message = kstat.aggregate(text)

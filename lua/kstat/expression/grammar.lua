@@ -19,6 +19,10 @@ local grammar = {}
 local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels
 local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600, d = 86400 }
 
+--- The words of the grammar, as keys.
+grammar.WORDS = { top = true, bottom = true, by = true, of = true, where = true, over = true, all = true, time = true,
+  ago = true, ["and"] = true, ["or"] = true, ["not"] = true }
+
 local patterns = {} -- by what is read, made when first needed
 
 -- a - b - c is (a - b) - c.
@@ -164,7 +168,9 @@ local function read(rule, text, expected)
   elseif state.problem then
     return nil, ("%s of '%s'"):format(state.problem, text)
   elseif not found then
-    return nil, ("%s expected at character %d of '%s'"):format(state.expected, state.at, text)
+    local meant = require("kstat.unknown").nearest(text:match("^%a*", state.at), grammar.WORDS)
+    return nil, ("%s expected at character %d of '%s'%s"):format(state.expected, state.at, text,
+      meant and ("; did you mean '%s'?"):format(meant) or "")
   end
   return found
 end
