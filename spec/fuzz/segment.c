@@ -72,6 +72,8 @@ publish_all(kstat_pub_t *pub)
 	    1, 0, 0, 1024, 128, 0, "bytes", 0);
 	kstat2_t *h2 = kstat2_publish_histogram(pub, log2, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0,
 	    0, 0, 0, 0, "bytes", 0);
+	kstat2_t *h3 = kstat_publish_latency(pub, "fuzz", 0, "latency", NULL, 0, NULL, 2, 100, 100000);
+	kstat2_t *h4 = kstat_publish_latency(pub, "fuzz", 0, "dense", NULL, 0, NULL, 8, 1, 8);
 	kstat2_md_t md = { .md_type = KSTAT2_NVMT_BYTES, .md_desc = "some bytes" };
 	kstat_named_t *kn = named->ks_data;
 
@@ -84,13 +86,16 @@ publish_all(kstat_pub_t *pub)
 	kstat_named_init(&kn[5], "ints", KSTAT_DATA_INTS);
 	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[0], "one");
 	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "two");
+	ks_publish_dense(h4);
 	if (kstat2_set_md(named, "u64", &md) != 0 || kstat_publish_shards(named, 3) != 0 ||
 	    kstat_publish_layout(mem, "layout", 1) != 0 || kstat_install(named) != 0 ||
 	    kstat_install(io) != 0 || kstat_install(timers) != 0 || kstat_install(intr) != 0 ||
 	    kstat_install(raw) != 0 || kstat_install(mem) != 0 || kstat2_install(h1) != 0 ||
-	    kstat2_install(h2) != 0)
+	    kstat2_install(h2) != 0 || kstat2_install(h3) != 0 || kstat2_install(h4) != 0)
 		abort();
 	(void)kstat2_hist_add_value(h1, 5);
+	for (uint64_t i = 0; i < 300; i++)
+		(void)kstat2_hist_add_value(i % 2 == 0 ? h3 : h4, i * i);
 	(void)kstat_ioq_waitq_enter(kstat_ioq(io));
 }
 
@@ -132,6 +137,20 @@ remove_files(void)
 	(void)rmdir(dir);
 }
 
+/* The same of the log of a histogram at `data`. */
+static void
+make_log_right(char *data, size_t size)
+{
+	for (size_t at = sizeof(struct ks_hist); at + sizeof(struct ks_hist_entry) <= size &&
+	    at < sizeof(struct ks_hist) + KS_HIST_LOG * sizeof(struct ks_hist_entry); at += sizeof(struct ks_hist_entry)) {
+		struct ks_hist_entry e;
+
+		memcpy(&e, data + at, sizeof(e));
+		e.check = ks_hist_check(e.key, e.count, &e.sums);
+		memcpy(data + at, &e, sizeof(e));
+	}
+}
+
 /* Makes the checks right where the entries can be found at all. */
 static void
 make_checks_right(void)
@@ -151,6 +170,9 @@ make_checks_right(void)
 		if (strncmp(e.layout, KS_BLOB_LAYOUT, strlen(KS_BLOB_LAYOUT)) == 0 && e.data <= used - at &&
 		    (at + e.data) % KS_SEG_ALIGN == 0)
 			blob_make_checks_right(image + at + e.data, used - at - e.data);
+		if (e.form == KS_FORM_COUNTS && e.data <= used - at && e.data_size <= used - at - e.data &&
+		    e.log == KS_HIST_LOG)
+			make_log_right(image + at + e.data, e.data_size);
 		if (e.fields <= used - at && e.nfields <= (used - at - e.fields) / sizeof(struct ks_seg_field) &&
 		    e.strings <= used - at && e.strings_size <= used - at - e.strings) {
 			check = ks_seg_entry_check(&e, image + at + e.fields, image + at + e.strings);
@@ -235,8 +257,13 @@ harm_publisher(const uint8_t *data, const uint8_t *end)
 {
 	kstat_pub_t *pub = kstat_publish("own", 0);
 	kstat_t *k, *first = pub != NULL ? publish_named(pub, "first", 2, 0) : NULL;
+	kstat2_t *times = kstat_publish_latency(pub, "own", 0, "times", NULL, 0, NULL, 0, 1, 100);
+	const struct ks_hist_place *place;
 	size_t n;
 
+	if (times == NULL || kstat2_install(times) != 0)
+		abort();
+	place = &((struct ks_provider *)times)->histogram->place;
 	if (first == NULL || (k = publish_named(pub, "gone", 1, 0)) == NULL)
 		abort();
 	kstat_delete(k);
@@ -253,6 +280,10 @@ harm_publisher(const uint8_t *data, const uint8_t *end)
 	}
 	atomic_store(&pub->header->lock, 0); /* or each would wait for a second */
 	count(first);
+	for (uint64_t i = 0; i < 5; i++) {
+		atomic_store(&place->hist->word, (atomic_load(&place->hist->word) & ~KS_WORD_OWNER));
+		(void)kstat2_hist_add_value(times, i);
+	}
 	for (int i = 0; i < 2; i++) {
 		const char *names[] = { "first", "gone", "kept", "new" };
 
