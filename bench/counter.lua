@@ -62,6 +62,7 @@ local names = {
   { "atomic", "counter add, atomic" },
   { "own", "counter add, this thread's part" },
   { "histogram", "histogram value" },
+  { "latency", "latency value" },
   { "io", "I/O queue: run, done" },
 }
 
@@ -72,7 +73,7 @@ end
 
 local ok, message = pcall(function()
   for _, language in ipairs(languages) do
-    local plain = measure(language, "plain")
+    local plain, histogram = measure(language, "plain"), nil
     for _, name in ipairs(names) do
       -- C's queues and histograms are in bench/publish.c.
       if language[1] ~= "C" or name[1] == "atomic" or name[1] == "own" then
@@ -81,6 +82,12 @@ local ok, message = pcall(function()
           figure.print(("%s, %s, %s"):format(name[2], language[1], unit), text(c, unit),
             "plain increment " .. text(plain, unit), c[unit] and plain[unit] and c[unit] / plain[unit] or "-", "-",
             c[unit] ~= nil or not valgrind)
+        end
+        if name[1] == "histogram" then
+          histogram = c.ns
+        elseif name[1] == "latency" then
+          figure.print("latency value, " .. language[1], text(c, "ns"), ("histogram value %.1f ns"):format(histogram),
+            c.ns / histogram, "<= 1.1x", c.ns <= 1.1 * histogram)
         end
       end
     end

@@ -1,7 +1,8 @@
 /*
- * publish.c - the cost of an update of a published kstat: a timer's event and a histogram's value beside
- * a plain increment of shared memory, and a request that waits, is served and ends beside two readings of
- * the clock; also the cost of reading a thousand published kstats. counter.lua measures counters.
+ * publish.c - the cost of an update of a published kstat: a timer's event beside a plain increment of shared memory, a
+ * histogram's value beside four atomic additions, and beside a program that finds a bucket and adds to it and to a sum,
+ * and a request that waits, is served and ends beside two readings of the clock; also the cost of reading a
+ * thousand published kstats. counter.lua measures counters.
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
@@ -65,23 +66,74 @@ counters(kstat_pub_t *pub, int instance)
 	return k;
 }
 
+/* A value of a sequence that visits about 600 buckets of a latency. */
+static inline uint64_t
+some_time(long i)
+{
+	uint64_t bits = (uint64_t)i * 0x9e3779b97f4a7c15ULL;
+
+	return 1000 + (bits >> 32 >> (bits & 15));
+}
+
+static void
+add(uint64_t *cell, uint64_t n)
+{
+	(void)__atomic_fetch_add(cell, n, __ATOMIC_RELAXED);
+}
+
+/* What a program without this library would do: a bucket for each power of two, and the sum. */
+static void
+add_two(uint64_t *cells, uint64_t value)
+{
+	add(&cells[64 - __builtin_clzll(value | 1)], 1);
+	add(&cells[100], value);
+}
+
+/* Updates of histograms, each beside others of the same machine and run. */
+static void
+histograms(kstat_pub_t *pub, double increment)
+{
+	static const struct {
+		const char *name;
+		int scale;
+	} all[] = { { "latency, scale 5 (959 buckets)", 5 }, { "latency, scale 3 (241 buckets)", 3 },
+		{ "latency, scale 8 (7656 buckets)", 8 } };
+	const char *pseg[] = { "misc", "bench", "0", "hist" };
+	kstat2_t *h = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0, 0, 0, 0, 0, "", 0);
+	uint64_t *cells = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	double four, two, value;
+
+	if (h == NULL || kstat2_install(h) != 0)
+		exit(1);
+	MEASURE(four, add(&cells[0], 1); add(&cells[8], 1); add(&cells[16], 1); add(&cells[24], 1));
+	MEASURE(two, add_two(cells, some_time(i_)));
+	MEASURE(value, (void)kstat2_hist_add_value(h, some_time(i_)));
+	figure("log2 histogram value", value, "four atomic additions", four, 1);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		h = kstat_publish_latency(pub, "bench", (int)i, "latency", NULL, 0, NULL, all[i].scale, 0, 0);
+		if (h == NULL || kstat2_install(h) != 0)
+			exit(1);
+		MEASURE(value, (void)kstat2_hist_add_value(h, some_time(i_)));
+		figure(all[i].name, value, "four atomic additions", four, 1);
+		figure(all[i].name, value, "a bucket and a sum, atomic", two, 0);
+		figure(all[i].name, value, "plain increment of shared memory", increment, 0);
+	}
+}
+
 static void
 updates(kstat_pub_t *pub)
 {
-	const char *pseg[] = { "misc", "bench", "0", "hist" };
 	kstat_t *io = kstat_publish_create(pub, "bench", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
 	kstat_t *timers = kstat_publish_create(pub, "bench", 0, "timer", "misc", KSTAT_TYPE_TIMER, 1, 0);
-	kstat2_t *hist = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0,
-	    0, 0, 0, 0, "", 0);
 	volatile uint64_t *plain = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 	    -1, 0);
-	double increment, clocks, trip, event, value;
+	double increment, clocks, trip, event;
 	struct timespec ts;
 	kstat_etimer_t *t;
 	kstat_ioq_t *q;
 
 	kstat_timer_init(timers->ks_data, "event");
-	if (kstat_install(io) != 0 || kstat_install(timers) != 0 || kstat2_install(hist) != 0)
+	if (kstat_install(io) != 0 || kstat_install(timers) != 0)
 		exit(1);
 	q = kstat_ioq(io);
 	t = kstat_etimer(timers, NULL);
@@ -93,8 +145,7 @@ updates(kstat_pub_t *pub)
 	figure("I/O queue: wait, run, done", trip, "two clock_gettime", clocks, 1.5);
 	MEASURE(event, (void)kstat_etimer_event(t, 5, 9));
 	figure("timer event", event, "plain increment of shared memory", increment, 0);
-	MEASURE(value, (void)kstat2_hist_add_value(hist, (uint64_t)i_));
-	figure("histogram value", value, "plain increment of shared memory", increment, 0);
+	histograms(pub, increment);
 }
 
 /* Measures the CPU time in which a reader reads all kstats of a segment. */

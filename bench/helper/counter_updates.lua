@@ -1,4 +1,4 @@
--- Does the same as counter_updates.c, from Lua: counter_updates.lua WHAT N; also "histogram" and "io".
+-- Does the same as counter_updates.c, from Lua: counter_updates.lua WHAT N; also "histogram", "latency" and "io".
 local kstat = require("kstat")
 
 local what, n = arg[1], tonumber(arg[2])
@@ -24,6 +24,10 @@ local make = {
   histogram = function()
     local h = assert(pub:histogram({ name = "h", type = "log2" }))
     return function() for i = 1, n do h:add_value(i) end end
+  end,
+  latency = function()
+    local h = assert(pub:latency({ name = "l" }))
+    return function() for i = 1, n do h:add(i) end end
   end,
   io = function()
     local io_kstat = assert(pub:io({ name = "io" }))

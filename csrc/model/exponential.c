@@ -4,11 +4,11 @@
 #include <math.h>
 
 /*
- * root[j] is floor(2^63 * 2^(j/256)): eight integer square roots of 2^(63*256 + j). No power of two but j = 0 is a
- * whole number, so that a 64-bit mantissa is above the power exactly if it is above this floor. Behind them are two
- * that no mantissa is above.
+ * ks_exponential_root[j] is floor(2^63 * 2^(j/256)): eight integer square roots of 2^(63*256 + j). Only the power
+ * of j = 0 is a whole number, so that a 64-bit mantissa is above a power exactly if it is above this floor. Behind
+ * them are two that no mantissa is above.
  */
-static const uint64_t root[256 + 2] = {
+const uint64_t ks_exponential_root[256 + 2] = {
 	0x8000000000000000, 0x8058d7d2d5e5f6b0, 0x80b1ed4fd999ab6c, 0x810b40a1d81406d4,
 	0x8164d1f3bc030773, 0x81bea1708dde6055, 0x8218af4373fc25eb, 0x8272fb97b2a5894c,
 	0x82cd8698ac2ba1d7, 0x83285071e0fc4546, 0x8383594eefb6ee36, 0x83dea15b9541b132,
@@ -76,8 +76,8 @@ static const uint64_t root[256 + 2] = {
 	UINT64_MAX, UINT64_MAX
 };
 
-/* The least mantissa whose upper eight bits (the leading one aside) are k is above k + ahead[k] of the roots. */
-static const uint8_t ahead[256] = {
+/* The least mantissa whose upper eight bits (the leading one aside) are k is above the first k + ahead[k] roots. */
+const uint8_t ks_exponential_ahead[256] = {
 	0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7, 7, 8, 8, 8, 9, 9, 9,
 	10, 10, 10, 11, 11, 11, 11, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15, 16, 16,
 	16, 16, 16, 17, 17, 17, 17, 17, 18, 18, 18, 18, 18, 18, 19, 19, 19, 19, 19, 19, 20, 20, 20, 20,
@@ -91,19 +91,6 @@ static const uint8_t ahead[256] = {
 	5, 5, 4, 4, 4, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1
 };
 
-int32_t
-ks_exponential_index(uint64_t v, uint32_t scale)
-{
-	uint32_t zeros = (uint32_t)__builtin_clzll(v);
-	uint64_t mantissa = v << zeros;
-	uint32_t cell = (uint32_t)(mantissa >> 55) & 255;
-	uint32_t j = cell + ahead[cell];
-
-	/* Between two cells lie at most two roots. */
-	j += (uint32_t)(mantissa > root[j]) + (uint32_t)(mantissa > root[j + 1]);
-	return ((int32_t)((63 - zeros) * 256 + j) - 1) >> (KS_EXPONENTIAL_MOST_SCALE - scale);
-}
-
 uint64_t
 ks_exponential_floor(int32_t i, uint32_t scale)
 {
@@ -111,7 +98,7 @@ ks_exponential_floor(int32_t i, uint32_t scale)
 
 	if (n < 0)
 		return 0;
-	return n < 64 * 256 ? root[n % 256] >> (63 - n / 256) : UINT64_MAX;
+	return n < 64 * 256 ? ks_exponential_root[n % 256] >> (63 - n / 256) : UINT64_MAX;
 }
 
 double
@@ -119,5 +106,5 @@ ks_exponential_power(int32_t i, uint32_t scale)
 {
 	int32_t n = i * (1 << (KS_EXPONENTIAL_MOST_SCALE - scale));
 
-	return ldexp((double)root[n & 255], (n >> 8) - 63);
+	return ldexp((double)ks_exponential_root[n & 255], (n >> 8) - 63);
 }

@@ -182,6 +182,8 @@ ks_hist_index(const struct ks_hist_layout *l, uint64_t v)
 	uint64_t i;
 	uint32_t level;
 
+	if (l->type == KSTAT2_NVHIST_EXPONENTIAL)
+		return index_exponential(l, v);
 	switch (l->type) {
 	case KSTAT2_NVHIST_LINEAR:
 		if (v < l->first || v == 0)
@@ -192,8 +194,6 @@ ks_hist_index(const struct ks_hist_layout *l, uint64_t v)
 		return v == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(v);
 	case KSTAT2_NVHIST_LOG10:
 		return v == 0 ? 0 : log10_floor(v) + 1;
-	case KSTAT2_NVHIST_EXPONENTIAL:
-		return index_exponential(l, v);
 	default:
 		if (v < pow10_of[l->range_min])
 			return 0;

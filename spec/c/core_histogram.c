@@ -1,8 +1,9 @@
 /*
- * core_histogram.c - the counts of histograms: their sums, what a writer leaves that dies at each step of an update,
- * and what a damaged segment shows. With "kills N": eight publishers, which are killed N times at any moment. The
- * values of each follow from their number, so every reading can be compared bucket by bucket with the first values
- * of its publisher, as many as it says it counted. KSTAT_DIR is set. SPDX-License-Identifier: MIT
+ * core_histogram.c - the counts of histograms: their sums, what a writer leaves that dies at each step of an
+ * update, and what a damaged segment shows. With "splits N": N distributions are the sum of their parts. With
+ * "kills N": eight publishers, which are killed N times at any moment. The values of each follow from their
+ * number, so every reading can be compared bucket by bucket with the first values of its publisher, as many as it
+ * says it counted. KSTAT_DIR is set. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "chain/chain.h"
+#include "model/distribution.h"
 #include "model/histstat.h"
 #include "provider/segment/segment.h"
 #include "source/source.h"
@@ -221,6 +223,92 @@ damage(kstat_pub_t *pub)
 	CHECK(is_left_out(h, e, &sound, "a histogram without sums"));
 	CHECK(has(9, 1, 500, 500, 500, 0));
 	kstat2_delete(h);
+}
+
+/* --- merging ------------------------------------------------------------------------------------------- */
+
+#define MOST_PARTS 6
+
+/* Returns what part i of a split has counted; part 0 is the whole. */
+static kstat_hist_t *
+distribution(kstat_ctl_t *own, int i)
+{
+	kstat_t *k = kstat_lookup(own, "split", i, "h");
+
+	return k != NULL && kstat_read(own, k, NULL) > 0 ? kstat_hist_read(own, k, NULL) : NULL;
+}
+
+/* Merges the parts, of which there are n, in any order; what is wrong, or NULL. */
+static const char *
+merge_parts(kstat_ctl_t *own, int n)
+{
+	kstat_hist_t *whole = distribution(own, 0), *all = distribution(own, n);
+	const char *wrong = NULL;
+
+	for (int i = n - 1; i > 0 && wrong == NULL; i--) {
+		kstat_hist_t *part = distribution(own, i);
+
+		if (random() % 2 == 0) {
+			kstat_hist_t *other = part;
+
+			part = all;
+			all = other;
+		}
+		if (kstat_hist_merge(all, part) != 0)
+			wrong = kstat_errmsg();
+		kstat_hist_free(part);
+	}
+	if (wrong == NULL && (!ks_dist_equal(all, whole) || kstat_hist_sum(all) != kstat_hist_sum(whole) ||
+	    kstat_hist_min(all) != kstat_hist_min(whole) || kstat_hist_max(all) != kstat_hist_max(whole) ||
+	    all->out_of_range != whole->out_of_range))
+		wrong = "the parts are not the whole";
+	kstat_hist_free(whole);
+	kstat_hist_free(all);
+	return wrong;
+}
+
+/* Gives each of some values to the whole, and to one of n parts. */
+static const char *
+split(kstat_ctl_t *own)
+{
+	int n = 2 + (int)(random() % (MOST_PARTS - 1)), bits = 5 + (int)(random() % 55), values = 1 + (int)(random() % 300);
+	const char *path[] = { "misc", "split", NULL, "h" }, *wrong;
+	uint64_t scale = (uint64_t)random() % 9, lowest = (uint64_t)random() >> random() % 31;
+	kstat2_t *h[MOST_PARTS + 1];
+	char instance[16];
+
+	path[2] = instance;
+	for (int i = 0; i <= n; i++) {
+		(void)snprintf(instance, sizeof(instance), "%d", i);
+		h[i] = kstat2_create_histogram(path, 4, ALL_ZONES, KSTAT2_NVHIST_EXPONENTIAL, KSTAT2_NVMT_BYTES, 1, 0, NULL,
+		    0, lowest, 1ULL << 50, scale, 0, "", 0);
+		if (h[i] == NULL || kstat2_install(h[i]) != 0)
+			return kstat_errmsg();
+	}
+	for (int i = 0; i < values; i++) {
+		uint64_t value = ((uint64_t)random() << 31 | (uint64_t)random()) >> (random() % bits);
+
+		(void)kstat2_hist_add_value(h[0], value);
+		(void)kstat2_hist_add_value(h[1 + random() % n], value);
+	}
+	wrong = kstat_chain_update(own) == -1 ? kstat_errmsg() : merge_parts(own, n);
+	for (int i = 0; i <= n; i++)
+		kstat2_delete(h[i]);
+	return wrong;
+}
+
+static int
+splits(int n)
+{
+	kstat_ctl_t *own = ks_chain_open_source(ks_source_local_open(), NULL);
+	const char *wrong = NULL;
+
+	srandom((unsigned)getpid());
+	for (int i = 0; i < n && wrong == NULL; i++)
+		wrong = split(own);
+	(void)kstat_close(own);
+	printf("%s\n", wrong == NULL ? "equal" : wrong);
+	return wrong != NULL;
 }
 
 /* --- publishers that are killed -------------------------------------------------------------------------- */
@@ -449,7 +537,7 @@ main(int argc, char **argv)
 
 	kc = ks_chain_open_source(ks_source_segment_open(), NULL);
 	if (argc > 2) {
-		rc = kills(atoi(argv[2]));
+		rc = strcmp(argv[1], "splits") == 0 ? splits(atoi(argv[2])) : kills(atoi(argv[2]));
 		(void)kstat_close(kc);
 		return rc;
 	}

@@ -46,6 +46,10 @@ describe("published kstats", function()
     assert.matches("%d+ checks, 0 failures\n$", run("core_histogram", ""))
   end)
 
+  it("are exactly the sum of their parts", function()
+    assert.matches("equal\n$", run("core_histogram", "splits " .. (soak and 10000 or 1000)))
+  end)
+
   it("count each value of eight publishers that are killed, but for those in hand", function()
     local kills = soak and 10000 or 100
     local out = run("core_histogram", "kills " .. kills)
