@@ -430,10 +430,9 @@ load_script(lua_State *L, const struct ks_options *o)
 			path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(), name);
 			if (ks_modules_script(L, name, path))
 				return 0;
-			if (ks_installed_find(name, found, sizeof(found)))
-				path = found;
-			else
-				path = o->installed == NULL && is_file(name) ? name : NULL;
+			if (access(path, R_OK) != 0)
+				path = ks_installed_find(name, found, sizeof(found)) ? found :
+				    o->installed == NULL && is_file(name) ? name : NULL;
 		}
 		if (path == NULL)
 			return no_such_script(L, o, name);

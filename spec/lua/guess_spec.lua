@@ -62,9 +62,9 @@ end)
 
 describe("an unknown field or option", function()
   it("that is like none is answered with all that there are", function()
-    assert.matches("unknown source field 'file'; expected: 'args', 'capture', 'everybody', 'from', 'machine', 'only', ",
+    assert.matches("unknown source field 'file'; expected: 'args', 'at', 'capture', 'everybody', 'from', 'host', ",
       message_of(kstat.open, { file = "x" }))
-    assert.matches("unknown option 'tree'; expected: 'chain', 'clock', 'select', 'source', 'wait'$",
+    assert.matches("unknown option 'tree'; expected: 'begin', 'chain', 'clock', 'select', 'source', 'wait'$",
       message_of(kstat.every, 1, { tree = "x" }))
   end)
 end)
@@ -95,7 +95,7 @@ describe("an argument of the wrong type", function()
         { kstat.histogram.quantiles, 5 },
       ["kstat of a difference expected, or two kstats of samples, got number"] = { kstat.io.counts, 5 },
       ["bad argument #1 to 'usage' (table expected, got nil)"] = { kstat.usage },
-      ["bad argument #1 to 'exposition' (the format is missing; expected: 'openmetrics', 'prometheus')"] =
+      ["bad argument #1 to 'exposition' (the format is missing; expected: 'openmetrics', 'prometheus', 'protobuf')"] =
         { kstat.open().exposition, kstat.open() },
     }) do
       assert.equal(line, (message_of((table.unpack or unpack)(call, 1, 2)):gsub("^[^ ]+:%d+: ", "")))

@@ -55,8 +55,8 @@ describe("a misspelt name", function()
     assert.matches("^there is no reducer 'smu'; did you mean 'sum'%? %(known: ", select(2, kstat.aggregate("smu")))
     assert.equal("bad argument #1 to 'render' (unknown format 'jsn'; did you mean 'json'?)",
       message_of(ks.render, ks, "jsn"))
-    assert.equal("bad argument #1 to 'exposition' (unknown format 'text'; expected: 'openmetrics', 'prometheus')",
-      message_of(ks.exposition, ks, "text"))
+    assert.equal("bad argument #1 to 'exposition' (unknown format 'text'; expected: 'openmetrics', 'prometheus', " ..
+      "'protobuf')", message_of(ks.exposition, ks, "text"))
     assert.equal("unknown mode 'ony'; did you mean 'only'?",
       message_of(kstat.devstat.select, {}, { mode = "ony" }))
     assert.equal("'add_voi': unknown type 'u46'; did you mean 'u64'?",
