@@ -23,6 +23,15 @@ ks_lua_newdistribution(lua_State *L)
 	return d;
 }
 
+int
+ks_lua_madedistribution(lua_State *L, const struct kstat_hist *d)
+{
+	if (d == NULL)
+		return ks_lua_fail(L);
+	(void)lua_gc(L, LUA_GCSTEP, (int)((d->layout.n * sizeof(uint64_t) + sizeof(*d)) / 1024 + 1));
+	return 1;
+}
+
 static struct kstat_hist *
 check(lua_State *L, int i)
 {
@@ -136,7 +145,7 @@ combine(lua_State *L, int (*change)(kstat_hist_t *, const kstat_hist_t *))
 	struct kstat_hist **d = ks_lua_newdistribution(L);
 
 	*d = kstat_hist_copy(a);
-	return *d == NULL || change(*d, b) != 0 ? ks_lua_fail(L) : 1;
+	return *d == NULL || change(*d, b) != 0 ? ks_lua_fail(L) : ks_lua_madedistribution(L, *d);
 }
 
 /* An operator has one result, so that a failure is raised. */

@@ -11,4 +11,10 @@
  */
 struct kstat_hist **ks_lua_newdistribution(lua_State *L);
 
+/*
+ * Returns 1 if the distribution was made, else what ks_lua_fail() returns. The collector of garbage gets to know of its
+ * memory, which it does not count: without this a loop holds tens of thousands of old ones.
+ */
+int ks_lua_madedistribution(lua_State *L, const struct kstat_hist *d);
+
 #endif

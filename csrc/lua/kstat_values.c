@@ -234,7 +234,7 @@ kstat_distribution(lua_State *L)
 	    ks_meta_of_model(w.ksp, "buckets");
 	d = ks_lua_newdistribution(L);
 	*d = ks_dist_read(w.ksp, before, voi, meta != NULL ? meta->unit : NULL);
-	return *d != NULL ? 1 : ks_lua_fail(L);
+	return ks_lua_madedistribution(L, *d);
 }
 
 /* --- all statistics -------------------------------------------------------------------- */

@@ -120,6 +120,21 @@ describe("a distribution", function()
     assert.matches("different buckets", select(2, pcall(function() return a() - c() end)))
   end)
 
+  it("answers within the bound of its scale", function()
+    for _, scale in ipairs({ 0, 3, 5, 8 }) do
+      local h, read = counting({ type = "exponential", range_min = 1, range_max = 10000000, stepping = scale })
+      for i = 1, 1000 do
+        h:add_value(1000 + i * i)
+      end
+      local growth, d = 2 ^ (2 ^ -scale), read()
+      for rank = 1, 999, 7 do
+        local right = 1000 + rank * rank
+        assert.is_true(math.abs(d:quantile(rank / 1000) / right - 1) <= (growth - 1) / (growth + 1), rank)
+      end
+      assert.is_true(math.abs(d:share(1000 + 500 * 500) - 0.5) < growth - 1)
+    end
+  end)
+
   describe("of a statsblob", function()
     -- A blob with a VOI for each argument's name.
     local function blob(specs)
