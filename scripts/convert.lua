@@ -176,8 +176,7 @@ local function hosts_to_recording(hosts, selectors, missing, path)
   if not rec then
     return nil, message
   end
-  local tell, samples, ok = progress(), 0, true
-  local host = earliest(hosts)
+  local ok, host = true, earliest(hosts)
   while ok and host do
     local stepped = {}
     while host and not stepped[host] do
@@ -190,10 +189,7 @@ local function hosts_to_recording(hosts, selectors, missing, path)
     for _, one in ipairs(hosts) do
       one.gone = one.started and not one.next
     end
-    samples = samples + 1
-    tell(samples)
   end
-  tell(samples, true)
   rec:close()
   local damaged = false
   for _, one in ipairs(hosts) do
