@@ -57,12 +57,10 @@ end
 
 describe("the past", function()
   before_each(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    assert(os.execute("mkdir " .. dir))
+    dir = run.directory()
   end)
   after_each(function()
-    os.execute("rm -rf " .. dir)
+    run.remove_directory(dir)
   end)
 
   describe("has times", function()
