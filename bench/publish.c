@@ -124,6 +124,7 @@ static void
 updates(kstat_pub_t *pub)
 {
 	kstat_t *io = kstat_publish_create(pub, "bench", 0, "io", "disk", KSTAT_TYPE_IO, 1, 0);
+	kstat_t *measured = kstat_publish_create(pub, "bench", 0, "measured", "disk", KSTAT_TYPE_IO, 1, 0);
 	kstat_t *timers = kstat_publish_create(pub, "bench", 0, "timer", "misc", KSTAT_TYPE_TIMER, 1, 0);
 	volatile uint64_t *plain = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 	    -1, 0);
@@ -133,7 +134,8 @@ updates(kstat_pub_t *pub)
 	kstat_ioq_t *q;
 
 	kstat_timer_init(timers->ks_data, "event");
-	if (kstat_install(io) != 0 || kstat_install(timers) != 0)
+	if (kstat_publish_queue_latency(measured) != 0 || kstat_install(measured) != 0 || kstat_install(io) != 0 ||
+	    kstat_install(timers) != 0)
 		exit(1);
 	q = kstat_ioq(io);
 	t = kstat_etimer(timers, NULL);
@@ -143,6 +145,9 @@ updates(kstat_pub_t *pub)
 	MEASURE(trip, (void)kstat_ioq_waitq_enter(q); (void)kstat_ioq_waitq_to_runq(q);
 	    (void)kstat_ioq_done(q, KSTAT_IO_READ, 512));
 	figure("I/O queue: wait, run, done", trip, "two clock_gettime", clocks, 1.5);
+	MEASURE(trip, (void)kstat_queue_finish(measured, kstat_queue_start(measured, kstat_queue_enter(measured)),
+	    KSTAT_IO_READ, 512));
+	figure("I/O queue with latencies: the same", trip, "two clock_gettime", clocks, 0);
 	MEASURE(event, (void)kstat_etimer_event(t, 5, 9));
 	figure("timer event", event, "plain increment of shared memory", increment, 0);
 	histograms(pub, increment);
