@@ -314,6 +314,10 @@ moves(void)
 	REFUSED(kstat_ioq_waitq_to_runq(NULL) == -1);
 	REFUSED(kstat_ioq_runq_back_to_waitq(NULL) == -1);
 	REFUSED(kstat_ioq_done(NULL, KSTAT_IO_READ, 1) == -1);
+	REFUSED(kstat_publish_queue_latency(NULL) == -1);
+	REFUSED(kstat_queue_enter(NULL) == -1);
+	REFUSED(kstat_queue_start(NULL, 0) == -1);
+	REFUSED(kstat_queue_finish(NULL, 0, KSTAT_IO_READ, 1) == -1);
 	REFUSED(kstat_ioq_count(NULL, KSTAT_IO_READ, 1) == -1);
 	REFUSED(kstat_etimer_start(NULL) == -1);
 	REFUSED(kstat_etimer_stop(NULL) == -1);

@@ -89,12 +89,13 @@ describe("kn:page()", function()
       return
     end
     local other = nginx.new({ setup = "labels = { { name = 'who', from = '$http_user_agent' } }, upstreams = true",
-      locations = "location /up { proxy_pass http://127.0.0.1:1; }" })
+      locations = [[location /up { proxy_pass http://127.0.0.1:1; }
+        location /slow { content_by_lua_block { ngx.sleep(0.2) ngx.print("slow") } }]] })
     finally(function() other:remove() end)
     other:start()
     local load = run.start(("sh -c 'while :; do curl -s -A \"an agent with ~(a|b) name\" " ..
-      "http://127.0.0.1:%d/ http://127.0.0.1:%d/missing http://127.0.0.1:%d/up; sleep 0.05; done'"):format(other.port,
-      other.port, other.port), "/dev/null")
+      "http://127.0.0.1:%d/ http://127.0.0.1:%d/missing http://127.0.0.1:%d/up http://127.0.0.1:%d/slow; " ..
+      "sleep 0.05; done'"):format(other.port, other.port, other.port, other.port), "/dev/null")
     local text = "document.querySelector('section[aria-labelledby=nginx-title]').innerText"
     local r = run.shell(("python3 spec/support/browser.py --until=%s %s 0 %s"):format(
       run.quote("/p99/.test(" .. text .. ") && /Upstreams/.test(" .. text .. ") && / sent/.test(" .. text .. ")"),
@@ -107,6 +108,10 @@ describe("kn:page()", function()
       assert.truthy(seen.result:find(word, 1, true), word .. "\n" .. seen.result)
     end
     assert.is_nil(seen.result:find("~%x%x%x%x%x%x%x%x"))
+    -- The p99 of the last interval, in the card and in the row.
+    local p99 = seen.result:match("Time of a request\n([%d.]+) m?s")
+    assert.is_true(tonumber(p99) >= 191 or tonumber(p99) < 60, p99) -- milliseconds, or seconds where all is slow
+    assert.truthy(seen.result:match("an agent with[^\n]*"):find(p99 .. " ", 1, true), seen.result)
   end)
 
   it("works in a browser", function()
