@@ -3,7 +3,6 @@
 -- written, or is damaged.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local kstat = require("kstat")
 local options = require("kstat.options")
 local stdout = require("kstat.stdout")
 local recording = require("kstat.recording")
