@@ -5,6 +5,8 @@
  *     core_recording write FILE STEPS [KSTATS]   records STEPS samples, appending; prints bytes
  *     core_recording read FILE [FROM [TO]]       prints "STEPS samples, N values differ" (FROM and TO: base/when.h)
  *     core_recording seek FILE STEPS             goes to the samples in another order, and prints the same
+ *     core_recording seek-damaged FILE COPY STEPS KSTATS   the same in copies that are damaged or cut
+ *     core_recording idle FILE                   records a machine that sleeps
  *     core_recording decode                      decodes samples that are whole, cut and too long
  *     core_recording damage FILE COPY            cuts and corrupts COPY of FILE everywhere, reads each
  *
@@ -81,7 +83,7 @@ add_double(struct ks_record *r, const char *name, double v)
 static void
 read_named(struct ks_record *r, int64_t step, uint64_t i)
 {
-	uint64_t ints[3] = { (uint64_t)step, i, UINT64_MAX }, buckets[100] = { (uint64_t)step };
+	uint64_t ints[3] = { (uint64_t)step, i, UINT64_MAX }, buckets[20] = { (uint64_t)step };
 	char text[32];
 
 	ks_named_u64(r, "steady", (uint64_t)step * 1000 * (i + 1));
@@ -95,9 +97,9 @@ read_named(struct ks_record *r, int64_t step, uint64_t i)
 	(void)snprintf(text, sizeof(text), "step %lld", (long long)step / 10);
 	ks_named_string(r, "text", step % 3 == 0 ? NULL : text, strlen(text));
 	ks_named_ints(r, "ints", ints, (size_t)(step % 4));
-	for (int b = 1; b < 100; b++)
+	for (int b = 1; b < 20; b++)
 		buckets[b] = mix((uint64_t)(step / (b % 9 + 1)));
-	ks_named_ints(r, "buckets", buckets, 100);
+	ks_named_ints(r, "buckets", buckets, 20);
 	if (step / 6 % 2 == 1)
 		ks_named_u64(r, "sometimes", 1);
 }
@@ -167,6 +169,63 @@ static const struct ks_source_ops machine_ops = {
 	.name = "machine", .scan = machine_scan, .read = machine_read, .advance = machine_advance,
 	.time_of_day = machine_time_of_day, .close = machine_close
 };
+
+/* Each file is read at another moment of a sample, and that moment varies. */
+static hrtime_t
+idle_snaptime(int64_t step, int64_t i)
+{
+	return step * 10 * KS_NANOSEC + i * 20000 + (hrtime_t)(mix((uint64_t)(step * 1000 + i)) % 8000000);
+}
+
+static int
+idle_read(struct ks_source *src, const kstat_t *ksp, uint64_t i, struct ks_record *r)
+{
+	(void)ksp;
+	ks_named_u64(r, "utime", i * 10000000);
+	ks_named_u64(r, "minf", i);
+	r->snaptime = idle_snaptime(((struct machine *)src)->step, (int64_t)i);
+	return 0;
+}
+
+static int
+idle_scan(struct ks_source *src, struct ks_scan *scan)
+{
+	for (int i = 0; i < ((struct machine *)src)->kstats; i++) {
+		const struct ks_offer offer = { .module = "process", .instance = i, .name = "idle",
+			.class_ = "process", .type = KSTAT_TYPE_NAMED, .cookie = (uint64_t)i };
+
+		if (ks_scan_offer(scan, &offer) != 0)
+			return -1;
+	}
+	return 1;
+}
+
+/* No replay: its snaptimes need not be kept. */
+static const struct ks_source_ops idle_ops = { .name = "idle", .scan = idle_scan, .read = idle_read,
+	.close = machine_close };
+
+static char *
+load(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+	char *bytes = NULL;
+
+	if (f != NULL && stat(path, &st) == 0)
+		bytes = malloc(*n = (size_t)st.st_size);
+	if (bytes == NULL || fread(bytes, 1, *n, f) != *n || fclose(f) != 0)
+		exit(1);
+	return bytes;
+}
+
+static void
+store(const char *path, const char *bytes, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+
+	if (f == NULL || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+		exit(1);
+}
 
 static kstat_ctl_t *
 open_machine(int64_t step, int kstats)
@@ -298,7 +357,7 @@ seek_recording(const char *path, int steps, int kstats)
 	kstat_ctl_t *kc = ks_chain_open_replay(&(struct ks_past){ .paths = path }, NULL);
 	int differ = 0, moves = 0;
 
-	for (uint64_t i = 0; kc != NULL && i < 2 * (uint64_t)steps; i++) {
+	for (uint64_t i = 0; kc != NULL && i < 200; i++) {
 		int64_t at = (int64_t)(mix(i) % (uint64_t)steps), ns = (START + at) * KS_NANOSEC + (int64_t)(i % 2);
 		kstat_ctl_t *truth;
 		kid_t id = kstat_replay_seek(kc, &ns);
@@ -319,16 +378,88 @@ seek_recording(const char *path, int steps, int kstats)
 	return kc != NULL ? kstat_close(kc) : fail();
 }
 
+/* Goes to samples of a file of which a byte is wrong or the end is missing, again and again. */
+static int
+seek_damaged(const char *path, const char *copy, int steps, int kstats)
+{
+	int found = 0, differ = 0, told = 0;
+	size_t n;
+	char *bytes = load(path, &n);
+
+	for (uint64_t i = 0; i < 400; i++) {
+		size_t at = mix(i) % n;
+		kstat_ctl_t *kc;
+
+		bytes[at] ^= (char)(1 << i % 8);
+		store(copy, bytes, i % 4 == 0 ? at : n);
+		bytes[at] ^= (char)(1 << i % 8);
+		kc = ks_chain_open_replay(&(const struct ks_past){ .paths = copy }, NULL);
+		for (int j = 0; kc != NULL && j < 3; j++) {
+			int64_t ns = (START + (int64_t)(mix(i * 3 + (uint64_t)j) % (uint64_t)steps)) * KS_NANOSEC;
+
+			if (kstat_replay_seek(kc, &ns) >= 0) {
+				kstat_ctl_t *truth = open_machine(ns / KS_NANOSEC - START, kstats);
+
+				differ += compare_sample(kc, truth);
+				found++;
+				(void)kstat_close(truth);
+			} else {
+				told += errno == EBADMSG && strstr(kstat_errmsg(), "damaged at byte ") != NULL;
+			}
+		}
+		if (kc != NULL)
+			(void)kstat_close(kc);
+	}
+	free(bytes);
+	printf("samples found: %s, damage told: %s, %d values differ\n", found > 100 ? "many" : "few",
+	    told > 100 ? "often" : "seldom", differ);
+	return 0;
+}
+
+/* A machine of which nothing changes but the snaptimes: how large its samples are, and by how much these are wrong. */
+static int
+idle(const char *path)
+{
+	struct ks_recorder *rec = ks_recorder_open(path);
+	struct machine *m = calloc(1, sizeof(*m));
+	int64_t step = 10 * KS_NANOSEC, wrong = 0;
+	uint64_t size = 0, most = 0;
+	struct ks_rec_status status;
+	kstat_ctl_t *kc;
+
+	m->base.ops = &idle_ops;
+	m->kstats = 500;
+	kc = ks_chain_open_source(&m->base, NULL);
+	for (m->step = 1; m->step <= 70; m->step++) {
+		if (kc == NULL || rec == NULL || ks_recorder_add(rec, kc, NULL, 0) != 0)
+			return fail();
+		ks_recorder_status(rec, &status);
+		if (m->step > 2 && status.size - size > most)
+			most = status.size - size;
+		size = status.size;
+	}
+	(void)kstat_close(kc);
+	ks_recorder_close(rec);
+	kc = ks_chain_open_replay(&(const struct ks_past){ .paths = path }, NULL);
+	for (int64_t i = 1; kc != NULL && i <= 70 && ks_chain_time_of_day(kc, NULL) > 0; i++, (void)ks_chain_step(kc)) {
+		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
+			int64_t error = kstat_read(kc, k, NULL) < 0 ? step : k->ks_snaptime - idle_snaptime(i, k->ks_instance);
+
+			wrong += error > step / 128 || error < -step / 128;
+		}
+	}
+	printf("at most %s bytes, %lld snaptimes are wrong\n", most <= 40 ? "40" : "too many", (long long)wrong);
+	return kc != NULL ? kstat_close(kc) : fail();
+}
+
 /* Reads a damaged copy to its end; what comes of it is not told, only that it comes to an end. */
 static int
 try_copy(const char *copy, const char *bytes, size_t n)
 {
-	FILE *f = fopen(copy, "wb");
 	kstat_ctl_t *kc;
 	int samples = 0;
 
-	if (f == NULL || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
-		exit(1);
+	store(copy, bytes, n);
 	kc = kstat_open_capture(copy);
 	if (kc == NULL)
 		return 0;
@@ -338,8 +469,6 @@ try_copy(const char *copy, const char *bytes, size_t n)
 		samples++;
 		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
 			(void)kstat_read(kc, k, NULL);
-		if (samples == 5 && ks_chain_previous(kc) >= 0)
-			(void)kstat_replay_seek(kc, &now);
 		if (ks_chain_step(kc) < 0 || ks_chain_time_of_day(kc, NULL) == now)
 			break;
 	} while (samples < 1000000);
@@ -350,19 +479,10 @@ try_copy(const char *copy, const char *bytes, size_t n)
 static int
 damage(const char *path, const char *copy)
 {
-	struct stat st;
-	FILE *f = fopen(path, "rb");
-	char *bytes;
 	size_t n, most = 0;
 	int last = 0, grew = 0;
+	char *bytes = load(path, &n);
 
-	if (f == NULL || stat(path, &st) != 0)
-		return 1;
-	n = (size_t)st.st_size;
-	bytes = malloc(n);
-	if (bytes == NULL || fread(bytes, 1, n, f) != n)
-		return 1;
-	(void)fclose(f);
 	for (size_t cut = 0; cut <= n; cut += 1 + cut / 64) {
 		int samples = try_copy(copy, bytes, cut);
 
@@ -417,6 +537,10 @@ main(int argc, char **argv)
 		return read_recording(argv[2], argc > 3 ? argv[3] : NULL, argc > 4 ? argv[4] : NULL, 100);
 	if (argc == 4 && strcmp(argv[1], "seek") == 0)
 		return seek_recording(argv[2], atoi(argv[3]), 100);
+	if (argc == 6 && strcmp(argv[1], "seek-damaged") == 0)
+		return seek_damaged(argv[2], argv[3], atoi(argv[4]), atoi(argv[5]));
+	if (argc == 3 && strcmp(argv[1], "idle") == 0)
+		return idle(argv[2]);
 	if (argc == 4 && strcmp(argv[1], "damage") == 0)
 		return damage(argv[2], argv[3]);
 	return 2;

@@ -99,6 +99,43 @@ describe("a replay", function()
     end)
   end)
 
+  it("finds the samples of older recordings, too", function()
+    for _, file in ipairs({ "use/hour.rec", "cookbook/before.rec", "cookbook/processes.rec", "kstat/linux.rec" }) do
+      local ks = assert(kstat.open("spec/vectors/" .. file))
+      local seen, times = {}, {}
+      repeat
+        times[#times + 1] = ks:time_of_day()
+        seen[#seen + 1] = ks:render()
+        ks:update()
+      until ks:ended()
+      for i = 1, 9 do
+        local at = i * 29 % #times + 1
+        ks:seek(times[at])
+        if at > 1 and i % 2 == 0 then
+          ks:previous()
+          at = at - 1
+        end
+        assert.is_true(seen[at] == ks:render(), file .. " " .. at)
+      end
+    end
+  end)
+
+  it("takes nothing that somebody publishes for a keyframe", function()
+    local numbers = {}
+    for i = 1, 800 do
+      numbers[i] = ("%d%09d%09d"):format(math.random(1, 8), math.random(0, 999999999), math.random(0, 999999999))
+    end
+    numbers[400] = "8799967517394817867" -- its bytes begin with the mark of a keyframe
+    support.write_file(dir .. "/capture", capture({ 0 }):gsub("%d+ } }%]", "1, \"numbers\": [" ..
+      table.concat(numbers, ",") .. "] } }]"))
+    local rec, ks = assert(recording.open(dir .. "/recording")), assert(kstat.open(dir .. "/capture"))
+    assert(rec:add(ks))
+    rec:close()
+    local _, marks = support.read_file(dir .. "/recording"):gsub("KSK5", "")
+    assert.equal(1, marks)
+    assert.equal(ks:render(), assert(kstat.open(dir .. "/recording")):render())
+  end)
+
   it("stays in its window", function()
     each({ 0, 10, 20, 30 }, function(_, kind)
       local ks = assert(kstat.open({ capture = dir .. "/" .. kind, from = tostring(START + 10),
@@ -110,6 +147,29 @@ describe("a replay", function()
       assert.equal(2, number(ks), kind)
       assert.is_nil(ks:previous(), kind)
     end)
+  end)
+
+  it("of distributions holds the buckets that changed", function()
+    local function sample(time, n)
+      local buckets = {}
+      for i = 1, 960 do
+        buckets[i] = i * 37 + (i % 32 == 0 and n * i or 0)
+      end
+      return ("%d\n[{ \"module\": \"m\", \"instance\": 0, \"name\": \"n\", \"class\": \"misc\", \"type\": 1, " ..
+        "\"snaptime\": %d, \"data\": { \"crtime\": 0, \"snaptime\": %d, \"buckets\": [%s] } }]\n")
+        :format(START + time, time, time, table.concat(buckets, ","))
+    end
+    support.write_file(dir .. "/capture", sample(0, 0) .. sample(10, 0) .. sample(20, 0) .. sample(30, 1))
+    local rec, ks = assert(recording.open(dir .. "/recording")), assert(kstat.open(dir .. "/capture"))
+    local sizes = {}
+    for i = 1, 4 do
+      assert(rec:add(ks))
+      sizes[i] = rec:size()
+      ks:update()
+    end
+    local still, moved = sizes[3] - sizes[2], sizes[4] - sizes[3]
+    assert.is_true(moved - still > 30 and moved - still <= 100, moved - still)
+    assert.is_true(still <= 32, still) -- 20 of them are the header of the frame
   end)
 
   it("is needed for that: the machine has no other time than now, and a pipe cannot be read twice", function()
