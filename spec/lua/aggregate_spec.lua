@@ -448,6 +448,20 @@ describe("an aggregation", function()
     assert.same({ 5, 3, 2.5 }, { agg:get("b") })
   end)
 
+  it("has a row of what top cuts off", function()
+    for _, definition in ipairs({ "top 2 and rest sum, p50 by (module, name)",
+      { reduce = { "sum", "p50" }, by = { "module", "name" }, top = 2, rest = "rest" } }) do
+      local agg = aggregate(definition)
+      for i, module in ipairs({ "a", "b", "c", "d" }) do
+        agg:add_value({ module, "x" }, i)
+      end
+      assert.same({ "d:x", "c:x", "rest:" }, keys_of(agg))
+      assert.same({ 3, 1.5 }, agg:rows()[3].values)
+    end
+    assert.same({ "a" }, keys_of(aggregate("top 2 and rest sum by (module)"):add_value({ "a" }, 1)))
+    assert.matches("'rest' expected at character 11", select(2, kstat.aggregate("top 2 and sum")))
+  end)
+
   it("truncates to the largest, or the smallest", function()
     assert.same({ "sd", "vd" }, keys_of(aggregate("sum by (module)"):add(ks):trunc(2)))
     assert.same({ "link" }, keys_of(aggregate("sum by (module)"):add(ks):trunc(-1)))
@@ -695,6 +709,70 @@ describe("an aggregation's key function", function()
     local agg = aggregate({ reduce = "sum", by = function(_, statistic) return statistic == "ncpus" end })
     agg:add(ks, "unix")
     assert.same({ "false", "true" }, keys_of(agg))
+  end)
+end)
+
+describe("a reducer of one's own", function()
+  local trimmed = { "trimmed", new = function() return {} end,
+    add = function(state, value) state[#state + 1] = value end,
+    merge = function(state, other)
+      for _, value in ipairs(other) do
+        state[#state + 1] = value
+      end
+    end,
+    result = function(state)
+      table.sort(state)
+      local sum = 0
+      for i = 2, #state - 1 do
+        sum = sum + state[i]
+      end
+      return #state > 2 and sum / (#state - 2) or nil
+    end }
+  local most = { "most", new = function() return 0 end, merge = math.max,
+    add = function(state, value) return math.max(state, value) end, result = function(state) return state end }
+
+  local function filled(definition, ...)
+    local agg = aggregate(definition)
+    for _, value in ipairs({ ... }) do
+      agg:add_value({ "a" }, value)
+    end
+    return agg
+  end
+
+  it("stands among others, in its place", function()
+    local agg = filled({ reduce = { "sum", trimmed, "max", most }, by = "module" }, 100, 2, 4, 0)
+    assert.same({ 106, 3, 100, 100 }, { agg:get("a") })
+    assert.matches("^module +sum +trimmed +max +most\na ", agg:text())
+  end)
+
+  it("merges, if it says how", function()
+    local definition = { reduce = { trimmed, most }, by = "module" }
+    assert.same({ 3, 100 }, { filled(definition, 100, 2):merge(filled(definition, 4, 0)):get("a") })
+    local without = { reduce = { { "n", new = most.new, add = most.add, result = most.result } }, by = "module" }
+    assert.error_matches(function() filled(without, 1):merge(filled(without, 2)) end, "'n' has no function merge")
+  end)
+
+  it("reduces what an expression or a function gives", function()
+    local disks = { class = "disk" }
+    for _, of in ipairs({ "reads + writes", function(k) return k.reads + k.writes end }) do
+      local agg = aggregate({ reduce = { "sum", most }, by = "module", of = of })
+      assert(agg:add(kstat.open(host):sample(disks), disks))
+      assert.same({ 310508899, 94581405 }, { agg:get("sd") })
+    end
+  end)
+
+  it("is checked", function()
+    for message, definition in pairs({
+      ["reducer 'x': add is missing"] = { reduce = { { "x", new = print } } },
+      ["reducer 'x': unknown field 'nwe'; did you mean 'new'?"] = { reduce = { { "x", nwe = print } } },
+      ["reducer 'x': new is a function, got number"] = { reduce = { { "x", new = 1 } } },
+      ["a reducer of one's own begins with its name"] = { reduce = { { new = print } } },
+      ["of is an expression (string or function), got number"] = { reduce = "sum", of = 5 },
+    }) do
+      local ok, problem = pcall(kstat.aggregate, definition)
+      assert.is_false(ok)
+      assert.truthy(problem:find(message, 1, true), problem)
+    end
   end)
 end)
 

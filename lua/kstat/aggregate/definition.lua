@@ -12,7 +12,7 @@ local definition = {}
 
 local HEADER = { module = true, instance = true, name = true, class = true, publisher = true }
 local KNOWN = { reduce = true, by = true, of = true, where = true, top = true, bottom = true, over_time = true,
-  rate = true }
+  rate = true, rest = true }
 local DAY = 86400
 
 -- --- keys -----------------------------------------------------------------------------------------
@@ -160,33 +160,72 @@ end
 
 -- --- the whole ------------------------------------------------------------------------------------
 
--- The text form of a table but for its keys.
+local OWN = { new = true, add = true, result = true, merge = true }
+
+-- Checks a reducer of a script's own.
+local function check_own(reducer, level)
+  local name = reducer[1]
+  if type(name) ~= "string" then
+    error("aggregate: a reducer of one's own begins with its name: { name, new =, add =, result = }", level + 1)
+  end
+  for field, value in pairs(reducer) do
+    if field ~= 1 and not OWN[field] then
+      error(unknown.line(("aggregate: reducer '%s': unknown field"):format(name), tostring(field), OWN), level + 1)
+    elseif field ~= 1 and type(value) ~= "function" then
+      error(("aggregate: reducer '%s': %s is a function, got %s"):format(name, field, type(value)), level + 1)
+    end
+  end
+  for _, field in ipairs({ "new", "add", "result" }) do
+    if not reducer[field] then
+      error(("aggregate: reducer '%s': %s is missing"):format(name, field), level + 1)
+    end
+  end
+  local function merge()
+    error(("aggregate: reducer '%s' has no function merge"):format(name), 0)
+  end
+  return { name, new = reducer.new, add = reducer.add, result = reducer.result, merge = reducer.merge or merge }
+end
+
+-- Checks a reducer that is text.
+local function check_reducer(text, level)
+  if type(text) ~= "string" then
+    error("aggregate: a reducer expected, got " .. type(text), level + 1)
+  end
+  local found, problem = grammar.question(text)
+  if found and not (#(found.items or {}) == 1 and next(found) == "items" and not next(found, "items")) then
+    problem = ("one reducer expected, got '%s'"):format(text)
+  elseif found then
+    local _
+    _, problem = make_value({ names = {}, sources = {}, accumulators = {}, clock = {} }, found.items[1], nil, text)
+  end
+  if problem then
+    error("aggregate: " .. problem, level + 1)
+  end
+end
+
+-- The text form of a table but for its keys, and the reducers of the script's own by their places. `of` may be a
+-- function, which is not in the text.
 local function text_of(given, level)
-  local reduce = type(given.reduce) == "table" and given.reduce or { given.reduce }
-  for _, text in ipairs(reduce) do
-    if type(text) ~= "string" then
-      error("aggregate: a reducer expected, got " .. type(text), level + 1)
-    end
-    local found, problem = grammar.question(text)
-    if found and not (#(found.items or {}) == 1 and next(found) == "items" and not next(found, "items")) then
-      problem = ("one reducer expected, got '%s'"):format(text)
-    elseif found then
-      local _
-      _, problem = make_value({ names = {}, sources = {}, accumulators = {}, clock = {} }, found.items[1], nil, text)
-    end
-    if problem then
-      error("aggregate: " .. problem, level + 1)
+  local reduce = (type(given.reduce) ~= "table" or given.reduce.new) and { given.reduce } or given.reduce
+  local texts, own = {}, {}
+  for i, one in ipairs(reduce) do
+    if type(one) == "table" then
+      own[i] = check_own(one, level + 1)
+    else
+      check_reducer(one, level + 1)
+      texts[#texts + 1] = one
     end
   end
   if #reduce == 0 then
     error("aggregate: reducers are missing", level + 1)
   end
-  local text = table.concat(reduce, ", ")
+  local text = texts[1] and table.concat(texts, ", ") or "count" -- which is left out again
   for _, clause in ipairs({ "of", "where" }) do
     local part = given[clause] or clause == "of" and given.rate and "rate(*)" or nil
-    if part ~= nil and type(part) ~= "string" then
-      error(("aggregate: %s is an expression (string), got %s"):format(clause, type(part)), level + 1)
-    elseif part then
+    if part ~= nil and type(part) ~= "string" and not (clause == "of" and type(part) == "function") then
+      error(("aggregate: %s is an expression (string%s), got %s"):format(clause, clause == "of" and
+        " or function" or "", type(part)), level + 1)
+    elseif type(part) == "string" then
       local tree, problem = grammar.expression(part)
       if not tree then
         return nil, problem
@@ -194,7 +233,26 @@ local function text_of(given, level)
       text = ("%s %s %s"):format(text, clause, part)
     end
   end
-  return text
+  return text, nil, own, #texts
+end
+
+-- Puts the reducers of the script's own into their places among the others.
+local function add_own(self, own, ntexts, of)
+  for i = #self.values, ntexts + 1, -1 do
+    self.values[i] = nil
+  end
+  for i = 1, ntexts + 100 do
+    if own[i] then
+      local tree = { tag = "own", reducer = own[i], arguments = { of or { tag = "all" } } }
+      local get, problem = expression.make(tree, { text = own[i][1], names = self.names, group = self,
+        clock = self.clock })
+      if not get then
+        return nil, problem
+      end
+      table.insert(self.values, i, { title = own[i][1], name = own[i][1], get = get })
+    end
+  end
+  return true
 end
 
 -- Sorts the keys: those of the header and of the kstat decide once for all statistics of a kstat, so they come first in
@@ -221,6 +279,9 @@ local function check_table(given, level)
       error(unknown.line("aggregate: unknown field", tostring(field), KNOWN), level + 1)
     end
   end
+  if given.rest ~= nil and type(given.rest) ~= "string" then
+    error("aggregate: rest is what is left is called (string), got " .. type(given.rest), level + 1)
+  end
   for _, field in ipairs({ "top", "bottom" }) do
     local n = given[field]
     if n ~= nil and not (type(n) == "number" and n >= 1 and n % 1 == 0) then
@@ -230,9 +291,9 @@ local function check_table(given, level)
 end
 
 -- Adds what the text asks for: values, keys and the filter. Returns true | nil, what is wrong
-local function make_question(self, question, text)
-  local of = question.of and question.of[1]
-  self.of = of and text:sub(of.from, of.to - 1):gsub("%s+$", "") or nil
+local function make_question(self, question, text, of_function)
+  local of = of_function and { tag = "function", call = of_function } or question.of and question.of[1]
+  self.of = of_function and "function" or of and text:sub(of.from, of.to - 1):gsub("%s+$", "") or nil
   for i, tree in ipairs(question.items or { { tag = "reducer", at = 1, value = "sum" } }) do
     local value, problem = make_value(self, tree, of, text)
     if not value then
@@ -269,10 +330,10 @@ function definition.compile(given, level)
   level = level + 1
   local self = { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {},
     clock = { tick = 0 } }
-  local text, problem, by = given, nil, {}
+  local text, problem, by, own, ntexts = given, nil, {}, {}, nil
   if type(given) == "table" then
     check_table(given, level)
-    text, problem = text_of(given, level)
+    text, problem, own, ntexts = text_of(given, level)
     by = given.by == nil and {} or type(given.by) == "table" and given.by or { given.by }
     make_own_columns(self, by, level)
   end
@@ -284,7 +345,11 @@ function definition.compile(given, level)
     return nil, problem, "EINVAL"
   end
   local ok
-  ok, problem = make_question(self, question, text)
+  local of = type(given) == "table" and type(given.of) == "function" and given.of or nil
+  ok, problem = make_question(self, question, text, of)
+  if ok and own and next(own) then
+    ok, problem = add_own(self, own, ntexts, of and { tag = "function", call = of } or question.of and question.of[1])
+  end
   if not ok then
     return nil, problem, "EINVAL"
   end
@@ -303,6 +368,7 @@ function definition.compile(given, level)
   end
   self.top, self.bottom = question.top and question.top[1] or given.top, question.bottom and question.bottom[1] or
     given.bottom
+  self.rest = (self.top or self.bottom) and (question.rest and "rest" or type(given) == "table" and given.rest) or nil
   self.over_time = question.over_time ~= nil or self.by_time or type(given) == "table" and given.over_time or false
   self.differs = self.where ~= nil
   for _, source in ipairs(self.sources) do

@@ -11,7 +11,7 @@
 --
 -- The text form is
 --
---     [top N | bottom N] value {, value} [by (key {, key})] [of expression] [where expression] [over time]
+--     [top N | bottom N [and rest]] value {, value} [by (key {, key})] [of expression] [where expression] [over time]
 --
 --     sum by (module)                      avg, max by (module, class) of rate(nread)
 --     sum(rate(errors)) / sum(rate(get + post)) by (name)
@@ -33,6 +33,7 @@
 --     lquantize(x, low, high[, step])      by equal steps (1)
 --     llquantize(x, factor, low, high, n)  by powers of a factor from low to high, n steps in each
 --     top N, bottom N         what follows (nothing: sum), largest or smallest first, N of them
+--     top N and rest          and what all others are together
 --     over all                behind a reducer: of all keys
 --
 -- Keys: module, instance, name, class, statistic, publisher ("" for the machine), a statistic (its value as it is now),
@@ -74,11 +75,15 @@ local KEY_TYPES = { string = true, number = true, boolean = true }
 --- Makes an aggregation: `kstat.aggregate(definition)`.
 -- @tparam table|string definition the text form, or a table
 --
---   * `reduce` (string|{string,...}, needed): "sum", or an array of values as in the text form
+--   * `reduce` (string|{string|table,...}, needed): "sum", or an array of values as in the text form. An own reducer
+--     is a table: its name, and functions: `new()` gives a state, `add(state, value, k)` puts a value of the kstat k
+--     into it, `result(state)` is what is shown, and `merge(state, other)` adds another state. add and merge return
+--     the state if it is no table
 --   * `by` (string|function|{string|function|table,...}): "module", or an array of keys; a key may be a function(k,
 --     statistic, value) or `{ title, function }`, which gives a string or a number, or nil for what is to be left out
---   * `of` (string): an expression; `rate` (boolean): true stands for "rate(*)"; `where` (string): a filter
---   * `top` (integer), `bottom` (integer), `over_time` (boolean)
+--   * `of` (string|fun(k:kstat):any): an expression, or a function of the kstat of a difference; `rate` (boolean): true
+--     stands for "rate(*)"; `where` (string): a filter
+--   * `top` (integer), `bottom` (integer), `rest` (string): what all others are called together, `over_time` (boolean)
 --
 -- Reducers of one kind have their arguments as part of their title ("ewma 10", "ewma 60"); the same reducer or the
 -- same named key twice is refused.
@@ -463,8 +468,16 @@ end
 function methods.rows(self)
   local most = self.top or self.bottom
   local rows = sorted(self, self.order or most and order.by_value(1, not self.top) or order.by_key)
+  local cut = {}
   for i = #rows, (most or #rows) + 1, -1 do
-    rows[i] = nil
+    cut[#cut + 1], rows[i] = rows[i], nil
+  end
+  if self.rest and cut[1] then
+    local key = setmetatable({ n = #self.columns, self.rest }, key_meta)
+    for i = 2, key.n do
+      key[i] = ""
+    end
+    rows[#rows + 1] = { key = key, values = self:together(cut) }
   end
   return rows
 end

@@ -1,6 +1,6 @@
 --- The grammar of expressions, and of the questions that are asked with them.
 --
---     [top N | bottom N] item {, item} [by (key {, key})] [of expression] [where expression] [over time]
+--     [top N | bottom N [and rest]] item {, item} [by (key {, key})] [of expression] [where expression] [over time]
 --
 -- The clauses may stand in any order, `over time` last. Text becomes trees, which kstat.expression makes functions of.
 -- A tree is a table with its kind in `tag`, its place in `at`, and
@@ -115,6 +115,7 @@ local function make_rules(lpeg)
   local items = given("items", a_reducer * (token(",") * a_reducer) ^ 0)
   local rank = given("top", word("top") * expect(whole, "a number")) +
     given("bottom", word("bottom") * expect(whole, "a number"))
+  local ranks = rank * given("rest", word("and") * expect(word("rest"), "'rest'") * Cc(true)) ^ -1
   local over = word("over") * expect(word("time"), "'time'")
   local clauses = given("by", word("by") * expect(token("("), "'('") * a_key *
       (token(",") * a_key) ^ 0 * expect(token(")"), "',' or ')'"))
@@ -123,7 +124,7 @@ local function make_rules(lpeg)
 
   return {
     column = space * V("expression") * expect(P(-1), "an operator or the end"),
-    question = Ct(space * (rank * (-(clause + -1) * items) ^ -1 + -ranked * items) * clauses ^ 0 *
+    question = Ct(space * (ranks * (-(clause + -1) * items) ^ -1 + -ranked * items) * clauses ^ 0 *
       given("over_time", over * Cc(true)) ^ -1 * expect(P(-1), "',', by, of, where or the end")),
     key = space * a_key * expect(P(-1), "the end of the key"),
     ranged = Cp() * V("expression") * Cp() / function(from, e, to)
@@ -196,7 +197,7 @@ end
 --- Reads a question.
 -- @string text
 -- @treturn[1] table of the clauses that are there, each a table of trees: `items`, `by`, `of`, `where`; `top` or
--- `bottom`, with a number; `over_time`
+-- `bottom`, with a number; `rest`, `over_time`
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
 function grammar.question(text)

@@ -297,6 +297,15 @@ BUILD["over all"] = function(tree, context)
   return reduction.make(tree[1], context, build, true)
 end
 
+-- A reducer, and values, that a script gave as functions.
+function BUILD.own(tree, context)
+  return require("kstat.expression.reduction").own(tree, context, build)
+end
+
+BUILD["function"] = function(tree)
+  return function(row) return tree.call(row.kstat) end
+end
+
 function BUILD.all(tree)
   refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")
 end

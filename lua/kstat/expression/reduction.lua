@@ -10,7 +10,7 @@ local reducers = require("kstat.reducers")
 local reduction = { GROUP = {}, ALL = {} }
 
 local GROUP, ALL = reduction.GROUP, reduction.ALL
-local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1 }
+local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1, ["function"] = 1, own = 2 }
 
 -- Whether a tree is a call of a reducer: min and max of several values are functions.
 local function is_reducer(tree)
@@ -63,7 +63,8 @@ end
 -- The source of values that a tree is: every number of a kstat, their rates, or an expression.
 local function source_of(tree, context, build)
   local group = context.group
-  local known = tree.tag == "all" and "*" or tree.from and context.text:sub(tree.from, tree.to - 1):gsub("%s+$", "")
+  local known = tree.tag == "all" and "*" or tree.tag == "function" and tostring(tree.call) or
+    tree.from and context.text:sub(tree.from, tree.to - 1):gsub("%s+$", "")
   local text = known or context.text
   for _, source in ipairs(known and group.sources or {}) do
     if source.text == text then
@@ -114,6 +115,30 @@ local function of_group(reducer, tree, context, build, all, seconds)
     end
     return get(group[from])
   end
+end
+
+--- A reducer of a script's own, over the kstats of a group.
+-- @tparam table tree `arguments`, with the tree of the values, and the `reducer`, see kstat.aggregate
+-- @tparam table context
+-- @func build
+-- @treturn function(row)
+function reduction.own(tree, context, build)
+  local own, source = tree.reducer, source_of(tree.arguments[1], context, build)
+  -- A state that is no table is replaced by what add and merge return.
+  local accumulator = place_of(source, nil, context.group, false, {
+    new = function() return { own.new() } end,
+    add = function(state, values, n, _, k)
+      for i = 1, n do
+        local changed = own.add(state[1], values[i], k)
+        state[1] = changed == nil and state[1] or changed
+      end
+    end,
+    merge = function(state, other)
+      local changed = own.merge(state[1], other[1])
+      state[1] = changed == nil and state[1] or changed
+    end,
+  })
+  return function(row) return own.result(row[GROUP][accumulator.index][1]) end
 end
 
 --- What stands outside of reducers is of the one kstat that has the keys: nil where there are several.
