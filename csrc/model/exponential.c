@@ -1,8 +1,6 @@
 /* exponential.c - see exponential.h. SPDX-License-Identifier: MIT */
 #include "model/exponential.h"
 
-#include <math.h>
-
 /*
  * ks_exponential_root[j] is floor(2^63 * 2^(j/256)): eight integer square roots of 2^(63*256 + j). Only the power
  * of j = 0 is a whole number, so that a 64-bit mantissa is above a power exactly if it is above this floor. Behind
@@ -99,12 +97,4 @@ ks_exponential_floor(int32_t i, uint32_t scale)
 	if (n < 0)
 		return 0;
 	return n < 64 * 256 ? ks_exponential_root[n % 256] >> (63 - n / 256) : UINT64_MAX;
-}
-
-double
-ks_exponential_power(int32_t i, uint32_t scale)
-{
-	int32_t n = i * (1 << (KS_EXPONENTIAL_MOST_SCALE - scale));
-
-	return ldexp((double)ks_exponential_root[n & 255], (n >> 8) - 63);
 }

@@ -30,7 +30,4 @@ ks_exponential_index(uint64_t v, uint32_t scale)
 /* Returns the greatest 64-bit number that is at most 2^(i/2^scale); i: -2^scale to 64 * 2^scale. */
 uint64_t ks_exponential_floor(int32_t i, uint32_t scale);
 
-/* Returns 2^(i/2^scale), rounded to the nearest. */
-double ks_exponential_power(int32_t i, uint32_t scale);
-
 #endif

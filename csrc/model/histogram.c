@@ -273,17 +273,6 @@ ks_hist_bounds(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, uint64
 		*high = UINT64_MAX;
 }
 
-double
-ks_hist_upper(const struct ks_hist_layout *l, uint32_t i)
-{
-	uint64_t low, high;
-
-	if (l->type == KSTAT2_NVHIST_EXPONENTIAL && i > 0)
-		return ks_exponential_power(l->offset + (int32_t)i, (uint32_t)l->stepping);
-	ks_hist_bounds(l, i, &low, &high);
-	return (double)high;
-}
-
 bool
 ks_hist_sums_fit(const struct ks_hist_layout *l, const uint64_t *buckets, uint32_t n,
     const struct ks_hist_sums *sums)

@@ -67,9 +67,6 @@ ks_hist_is_outside(const struct ks_hist_layout *l, uint64_t value)
  */
 void ks_hist_bounds(const struct ks_hist_layout *l, uint32_t i, uint64_t *low, uint64_t *high);
 
-/* Returns the upper bound of bucket i < l->n, inclusive, as other formats have it: not rounded to a whole number. */
-double ks_hist_upper(const struct ks_hist_layout *l, uint32_t i);
-
 /* Returns whether n counts, at most l->n, and sums can be of the same values. */
 bool ks_hist_sums_fit(const struct ks_hist_layout *l, const uint64_t *buckets, uint32_t n,
     const struct ks_hist_sums *sums);
