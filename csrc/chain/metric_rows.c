@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "chain/metric_histogram.h"
 #include "chain/metric_text.h"
 #include "model/known_meta.h"
@@ -18,9 +17,6 @@
 #define MOST_BLOB (1u << 20)   /* of a statsblob, */
 #define MOST_FORMS (16u << 20) /* and of all that is kept of forms: a publisher has a few for each metric */
 #define TIMES_CLASS "_time" /* the end of the class of a row's distributions */
-
-/* The ends of their names. */
-static const char *const endings[] = { ",time", ",le", ",in", ",out" };
 
 /* --- opening and closing ------------------------------------------------------------------------------- */
 
@@ -53,10 +49,9 @@ ks_metric_rows_close(struct ks_metric_rows *x)
 	if (x->blobs != NULL)
 		ks_metric_blobs_give_back(x->blobs, x->is_over && x->late_at == x->nlate);
 	free(x->kind);
-	free(x->owner);
+	ks_metric_owners_free(&x->owners);
 	free(x->late);
 	ks_table_free(&x->by_form);
-	ks_table_free(&x->by_name);
 	ks_seg_walk_close(&x->walk);
 	*x = (struct ks_metric_rows){ .n = 0 };
 }
@@ -364,26 +359,6 @@ is_idle(const struct ks_metric_kind *kind, const char *data)
 	return true;
 }
 
-static bool
-has_owner_name(const void *owners, uint32_t slot, const void *name)
-{
-	return strcmp(((const struct ks_metric_owner *)owners)[slot].name, name) == 0;
-}
-
-static int
-remember_owner(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint32_t labels, bool is_other)
-{
-	struct ks_metric_owner *owner;
-
-	if (!KS_RESERVE(x->owner, x->owners_cap, x->nowners + 1))
-		return -1;
-	owner = &x->owner[x->nowners];
-	*owner = (struct ks_metric_owner){ .labels = labels, .is_other = is_other };
-	memcpy(owner->name, e->name, strnlen(e->name, KSTAT_STRLEN - 1));
-	return ks_table_add(&x->by_name, ks_hash_string(KS_HASH_INIT, owner->name),
-	    (uint32_t)x->nowners++) ? 0 : -1;
-}
-
 /* Adds the samples of a row of numbers. The row of refused labels is hidden until something was refused. */
 static int
 add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struct ks_seg_entry *e,
@@ -399,7 +374,7 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 		return 0;
 	}
 	x->rows += texts > 0 && !is_other && kind->group != NULL && kind->group < x->groups + x->counted;
-	if (kind->has_times && remember_owner(x, e, s->ksp_labels, is_other) != 0)
+	if (kind->has_times && ks_metric_owners_add(&x->owners, e->name, s->ksp_labels, is_other) != 0)
 		return -1;
 	if (is_other && is_idle(kind, data))
 		return 0;
@@ -416,21 +391,6 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 
 /* --- distributions and the rest ------------------------------------------------------------------------ */
 
-/* Returns the length of the name of the row that distributions of this name belong to; 0: they are all that it has. */
-static size_t
-row_name(const char *name)
-{
-	size_t n = strnlen(name, KSTAT_STRLEN - 1);
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-		size_t end = strlen(endings[i]);
-
-		if (n > end && memcmp(name + n - end, endings[i], end) == 0)
-			return n - end;
-	}
-	return 0;
-}
-
 /*
  * Finds the labels of the distributions of an entry. 1; 0: their row did not come yet, and they are looked at again
  * behind all rows; -1 with errno ENOMEM.
@@ -439,19 +399,11 @@ static int
 find_labels(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset, struct ks_metric_samples *s,
     bool *is_other)
 {
-	char name[KSTAT_STRLEN] = "";
-	size_t n = row_name(e->name);
-	uint32_t slot;
+	const struct ks_metric_owner *owner = ks_metric_owners_find(&x->owners, e->name);
 
-	s->ksp_labels = 0; /* "" */
-	*is_other = false;
-	if (n == 0)
-		return 1;
-	memcpy(name, e->name, n);
-	slot = ks_table_find(&x->by_name, ks_hash_string(KS_HASH_INIT, name), has_owner_name, x->owner, name);
-	if (slot != KS_NO_SLOT) {
-		s->ksp_labels = x->owner[slot].labels;
-		*is_other = x->owner[slot].is_other;
+	*is_other = owner != NULL && owner->is_other;
+	if (owner != NULL) {
+		s->ksp_labels = owner->labels;
 		return 1;
 	}
 	if (!x->is_over) {

@@ -1,8 +1,9 @@
 /*
  * metric_rows.h - the rows of one file of published kstats as samples of metrics, without a chain: for a
  * publisher that has a hundred thousand of them, such as nginx. A row is a kstat of numbers, whose texts are
- * the labels, and kstats "NAME,time", "NAME,le", "NAME,in" and "NAME,out" with distributions, histograms or statsblobs, which have
- * the labels of the row NAME; it has them if there are names for the class "CLASS_time". A table of names (metric_names.h) says what they are called; of its labels nothing is used.
+ * the labels, and kstats "NAME,time", "NAME,le", "NAME,in" and "NAME,out" with distributions, histograms or
+ * statsblobs, which have the labels of the row NAME; it has them if there are names for the class "CLASS_time". A
+ * table of names (metric_names.h) says what they are called; of its labels nothing is used.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_METRIC_ROWS_H
@@ -10,6 +11,7 @@
 
 #include "chain/metric_names.h"
 #include "chain/metric_row_blobs.h"
+#include "chain/metric_row_owners.h"
 #include "chain/metric_sample.h"
 #include "source/segment/segment_walk.h"
 
@@ -35,13 +37,6 @@ struct ks_metric_column {
 	bool is_optional; /* it is left out where it is 0 */
 };
 
-/* A row whose distributions may come. */
-struct ks_metric_owner {
-	char name[KSTAT_STRLEN];
-	uint32_t labels; /* their offset */
-	bool is_other;   /* each label is "other" */
-};
-
 struct ks_metric_rows {
 	struct ks_seg_walk walk;
 	const char *module;
@@ -52,9 +47,8 @@ struct ks_metric_rows {
 	size_t nkinds, kinds_cap, last;       /* `last`: the kind of the row before */
 	struct ks_metric_kind spare;          /* of the last row whose form has no room among them */
 	size_t forms, blob_forms;             /* about how many bytes of them rows take, and distributions */
-	struct ks_table by_form, by_name;     /* kinds; owners */
-	struct ks_metric_owner *owner;        /* owned */
-	size_t nowners, owners_cap;
+	struct ks_table by_form;              /* kinds */
+	struct ks_metric_owners owners;       /* rows whose distributions may come */
 	uint64_t *late;                       /* owned: where distributions are that came before their rows */
 	size_t nlate, late_cap, late_at;
 	bool is_over;                         /* only those are left */

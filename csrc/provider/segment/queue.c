@@ -58,7 +58,7 @@ queue_of(kstat_t *ksp, hrtime_t token, const char *function)
 	return kstat_ioq(ksp);
 }
 
-/* Counts the time from a token, which may be 0, until now. The request has gone on by then: a failure is no longer its own. */
+/* Counts the time from a token, which may be 0, until now. The request has gone on by then, whatever happens here. */
 static void
 count_time(kstat_t *ksp, enum ks_queue_time i, hrtime_t token, hrtime_t now)
 {

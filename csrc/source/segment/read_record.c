@@ -380,8 +380,9 @@ ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const ch
 	for (int i = 0; rc == 0 && i < TRIES; i++)
 		rc = copy_counts(f, k, &bucket, &sums);
 	if (rc > 0)
-		*h = (struct ks_histstat){ .layout = k->hist, .buckets = (const char *)bucket, .n = k->hist.n, .has_sum = true,
-			.sum = sums.sum, .min = sums.min, .max = sums.max, .out_of_range = sums.out_of_range };
+		*h = (struct ks_histstat){ .layout = k->hist, .buckets = (const char *)bucket, .n = k->hist.n,
+			.has_sum = true, .sum = sums.sum, .min = sums.min, .max = sums.max,
+			.out_of_range = sums.out_of_range };
 	return rc <= 0 ? -1 : is_used;
 }
 
