@@ -137,7 +137,7 @@ local function rows(d, now, _, options)
     told = true
     io.stderr:write("arcstat: there is no zfs:0:arcstats (is ZFS loaded?)\n")
   end
-  return { { time = os.date("%H:%M:%S", now.clock), k = k } }
+  return { { time = now:date("%H:%M:%S"), k = k } }
 end
 
 return kstat.report({

@@ -141,7 +141,7 @@ local function open_hosts(list, given)
   local hosts, first = {}, nil
   for i, one in ipairs(list) do
     local ks = open(one.paths, given)
-    local began = ks:time_of_day_ns() - ks:sample("unix:0:os").taken_ns -- when the clock was 0
+    local began = ks:time_of_day_ns() - select(2, core.sample_taken(ks:sample("unix:0:os"))) -- when the clock was 0
     first = first or began
     hosts[i] = { ks, one.name, began - first, scout = open(one.paths, given), next = ks:time_of_day_ns() }
   end

@@ -129,7 +129,7 @@ local function rows(d, now, _, options)
   if not checked then
     check_names(d, options)
   end
-  local list, seconds = {}, now.clock
+  local list, seconds = {}, tool.clock(now)
   local time = os.date("%H:%M:%S", seconds)
   local as_text = options.parseable and not (options.json or options.csv or options.openmetrics)
   for _, k in ipairs(d:select(links)) do

@@ -38,10 +38,8 @@ end
 -- @usage print(now:date("%T"))
 -- @function now:date
 
---- Fields of a sample: `taken` (number), when it was made, in seconds of kstat.gethrtime(); in a replay the newest
--- snaptime of its moment; `time_of_day` (number), seconds since 1970 (UTC); in a replay those of the recording, or else
--- they follow the snaptimes; `taken_ns` and `time_of_day_ns` (integer), the same in exact nanoseconds; `clock`
--- (integer), the time of day in whole seconds, as clocks show them (rounded if it follows the snaptimes).
+--- Fields of a sample: `time_of_day` (number), seconds since 1970 (UTC); in a replay those of the recording, or else
+-- they follow the snaptimes; `time_of_day_ns` (integer), the same in exact nanoseconds.
 -- @table sample
 
 local methods = object.methods("sample")
@@ -62,11 +60,8 @@ function methods.since_creation(self)
 end
 
 object.install(core.sample_meta, "sample", methods, {
-  taken = first(core.sample_taken),
-  taken_ns = nth(2, core.sample_taken),
   time_of_day = first(core.sample_time_of_day),
   time_of_day_ns = nth(2, core.sample_time_of_day),
-  clock = nth(3, core.sample_time_of_day),
 })
 
 --- Fields of a difference: `elapsed` (number), seconds between the two samples; `elapsed_ns` (integer), the same in

@@ -175,6 +175,13 @@ function tool.timestamp(how, seconds)
   return (how == "u" and ("%d"):format(seconds) or os.date("%a %b %e %H:%M:%S %Z %Y", seconds)) .. "\n"
 end
 
+--- The time of day of a sample in whole seconds, as clocks show it: rounded if it follows the snaptimes.
+-- @tparam sample now
+-- @treturn int seconds since 1970
+function tool.clock(now)
+  return (select(3, core.sample_time_of_day(now)))
+end
+
 --- A date as ISO 8601 has it: local time, with its distance from UTC.
 -- @int seconds since 1970
 -- @treturn string such as 2026-11-21T14:05:00+01:00
@@ -190,7 +197,7 @@ end
 -- @tparam bool first whether d is since creation
 -- @treturn table `time`, `elapsed`, `first`
 function tool.moment(form, timestamp, now, d, first)
-  return { time = form == "csv" and timestamp == "d" and tool.iso_date(now.clock) or now.time_of_day,
+  return { time = form == "csv" and timestamp == "d" and tool.iso_date(tool.clock(now)) or now.time_of_day,
     elapsed = d.elapsed, first = first }
 end
 

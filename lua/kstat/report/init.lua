@@ -490,7 +490,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     prev = not anew and prev or nil
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
     local d = prev and now - prev or now:since_creation()
-    state.tick, state.first, state.time = state.tick + 1, prev == nil, now.taken
+    state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
     local rows, n, totals = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
     if summary and prev then
@@ -505,7 +505,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
         write(lines)
       end
       if given.timestamp and not dated then
-        write(tool.timestamp(given.timestamp, now.clock))
+        write(tool.timestamp(given.timestamp, tool.clock(now)))
       end
       local moment = dated and tool.moment(form, given.timestamp, now, d, prev == nil) or {}
       moment.totals = totals

@@ -68,7 +68,7 @@ end
 function app:tick(now, prev, kstats)
   self.first = prev == nil
   self.table:take(prev and now - prev or now:since_creation(), self.first)
-  self.time, self.kstats = now.clock, kstats
+  self.time, self.kstats = require("kstat.tool").clock(now), kstats
   self:arrange()
 end
 

@@ -12,6 +12,7 @@
 -- `quiet` it then shows 0, because their values say nothing below the limit.
 --
 -- @module kstat.use.resources
+local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 
 local resources = {}
@@ -73,7 +74,7 @@ function resources.measure(d, prev, names)
     list[#list + 1] = { resource = resource, name = name, values = values, who = who or {} }
   end
   local function is_new(k)
-    return prev and k.crtime > prev.taken
+    return prev and k.crtime > core.sample_taken(prev)
   end
   culprits.read(d)
   for _, part in ipairs(parts_of(names)) do
