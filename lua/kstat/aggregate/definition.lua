@@ -196,7 +196,7 @@ local function check_reducer(text, level)
     problem = ("one reducer expected, got '%s'"):format(text)
   elseif found then
     local _
-    _, problem = make_value({ names = {}, sources = {}, accumulators = {}, clock = {} }, found.items[1], nil, text)
+    _, problem = make_value({ names = {}, sources = {}, accumulators = {}, clock = { seen = {} } }, found.items[1], nil, text)
   end
   if problem then
     error("aggregate: " .. problem, level + 1)
@@ -329,7 +329,7 @@ end
 function definition.compile(given, level)
   level = level + 1
   local self = { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {},
-    clock = { tick = 0 } }
+    clock = { tick = 0, seen = {} } }
   local text, problem, by, own, ntexts = given, nil, {}, {}, nil
   if type(given) == "table" then
     check_table(given, level)

@@ -18,6 +18,7 @@ local grammar = {}
 
 local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels
 local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600, d = 86400 }
+local MOST_SECONDS = 30 * 366 * 86400
 
 --- The words of the grammar, as keys.
 grammar.WORDS = { top = true, bottom = true, by = true, of = true, where = true, over = true, all = true, time = true,
@@ -88,7 +89,13 @@ local function make_rules(lpeg)
   local plain = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
   local number = C(plain) * boundary * space / tonumber
   local unit = P("ns") + "us" + "ms" + S("smhd")
-  local duration = C(plain) * C(unit) * boundary * space / function(n, u) return tonumber(n) * SECONDS[u] end
+  local duration = Cmt(Cp() * C(plain) * C(unit) * boundary * space * Carg(1), function(_, at, from, n, u, state)
+    local seconds = tonumber(n) * SECONDS[u]
+    if seconds <= 0 or seconds > MOST_SECONDS then
+      state.problem = state.problem or ("a time above 0 and of at most 30 years expected at character %d"):format(from)
+    end
+    return at, seconds
+  end)
   local name = C(letter * (letter + R("09")) ^ 0) * space
   local function_name = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
   local quoted = P("'") * C((1 - P("'")) ^ 1) * expect(P("'"), "a closing quote") * space

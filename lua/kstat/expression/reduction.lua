@@ -153,42 +153,6 @@ end
 
 -- --- of one kstat ------------------------------------------------------------------------------------
 
--- A percentile over time. `run` belongs to the report, which counts `tick` up, says in `first` whether what the
--- tick shows was counted since creation, and empties `seen` when it starts.
-local function over_time(title, reducer, e, run)
-  local accumulator, mine = reducer.make(), {}
-  return function(row)
-    local k = row.kstat
-    if not k then
-      error(title .. "() follows the kstat of a row, and this row has none", 0)
-    end
-    local v = e(row, "seen")
-    if type(v) == "userdata" then
-      return reducer:of(v)
-    end
-    local seen = run.seen[mine]
-    if not seen then
-      seen = {}
-      run.seen[mine] = seen
-    end
-    local key = tostring(k)
-    local state = seen[key]
-    if not state then
-      state = { data = accumulator.new() }
-      seen[key] = state
-    end
-    if state.tick ~= run.tick and not run.first then
-      state.tick = run.tick
-      v = tonumber(v)
-      if v and v == v and v ~= math.huge and v ~= -math.huge then
-        state[1] = v
-        accumulator.add(state.data, state, 1)
-      end
-    end
-    return reducer.get(state.data)
-  end
-end
-
 -- Of one value: that of a kstat alone.
 local function alone(reducer, e)
   local accumulator, one = reducer.make(), {}
@@ -281,16 +245,14 @@ function reduction.make(tree, context, build, all)
     refuse(tree, "%s() is for kstat -a and kstat.aggregate", tree.name)
   elseif seconds and all then
     refuse(tree, "over all has no window in a column")
-  elseif seconds then
+  elseif seconds or not all and context.run and reducer.key == "digest" then
     local group = context.group and GROUP or nil
     return require("kstat.expression.window").make(tree, reducer, build(argument, group and context or inside), nil,
-      seconds, context, group)
+      seconds or math.huge, context, group)
   elseif all and not context.run then
     refuse(tree, "over all is for kstat -a and the columns of reports, outside of other reducers")
   elseif all then
     return of_rows(reducer, build(argument, inside), context.run)
-  elseif context.run and reducer.key == "digest" then
-    return over_time(tree.name, reducer, build(argument, inside), context.run)
   end
   return alone(reducer, build(argument, inside))
 end

@@ -1,9 +1,11 @@
---- Values over time in expressions: avg(x, 60s), rate(x, 5m), x ago 1d, trend(x, 30m), until(x, 0, 30m).
+--- Values over time in expressions: avg(x, 60s), rate(x, 5m), x ago 1d, trend(x, 30m), until(x, 0, 30m), and in
+-- columns percentiles of what there was so far, p99(x), a window without end.
 --
 -- Each has a series of values for each kstat, or for each group if it is of what reducers gave: a window of
--- csrc/stats/window.h, or the distributions of the intervals. A series gets one value a tick, and begins anew with a
--- kstat that was created anew. The context's `clock` says which `tick` it is, its `time`, whether it is the `first`,
--- which is no interval, and the `interval`, nil if it is not known.
+-- csrc/stats/window.h, the distributions of the intervals, or without end a digest. A series gets one value a tick, and
+-- begins anew with a kstat that was created anew. The context's `clock` says which `tick` it is, its `time`, whether it
+-- is the `first`, which is no interval, and the `interval`, nil if it is not known; `seen` holds all series, so that
+-- who empties it starts again.
 --
 -- @module kstat.expression.window
 local core = require("kstat.core")
@@ -32,15 +34,15 @@ end
 
 -- All series of one expression.
 local function new_set(text, tree, kind, seconds, clock)
-  return { text = text, kind = kind, seconds = seconds, clock = clock, series = {}, n = 0, samples = 0, bytes = BYTES,
-    of_interval = window.is_of_interval(tree) }
+  return { text = text, kind = kind, seconds = seconds, clock = clock, samples = 0, bytes = BYTES,
+    of_interval = seconds == math.huge or window.is_of_interval(tree) }
 end
 
 local function check_memory(set)
   local interval = set.clock.interval
   local samples = math.max(set.samples, interval and math.floor(set.seconds / interval) + 1 or 0)
   local bytes = set.n * samples * set.bytes
-  if bytes > MOST_BYTES then
+  if set.seconds < math.huge and bytes > MOST_BYTES then
     core.fail(("'%s': %d rows of %d samples take %.0f MB, more than %d MB: fewer rows, a shorter time or a longer " ..
       "interval"):format(set.text, set.n, samples, bytes / 2 ^ 20, MOST_BYTES / 2 ^ 20))
   end
@@ -57,10 +59,16 @@ local function sweep(set, time)
 end
 
 local function series_of(set, key, created, time)
+  local seen = set.clock.seen
+  if set.series == nil or seen[set] ~= set.series then
+    set.series, set.n, set.swept = {}, 0, nil
+    seen[set] = set.series
+  end
   local series = set.series[key]
   if not series or series.created ~= created or time < series.time then
     set.n = set.n + (series and 0 or 1)
-    series = { window = core.window(set.kind, set.seconds), created = created, time = time }
+    series = { created = created, time = time, state = set.accumulator and set.accumulator.new(),
+      window = not set.accumulator and core.window(set.kind, set.seconds) }
     set.series[key] = series
     check_memory(set)
   end
@@ -87,7 +95,10 @@ end
 
 local function add(set, series, time, v)
   series.time = time
-  if set.of_interval and set.clock.first then
+  if set.accumulator then
+    series.merged = type(v) == "userdata" and v or nil -- what has a distribution needs no digest
+  end
+  if series.merged and set.accumulator or set.of_interval and set.clock.first then
     return
   end
   local n = 0
@@ -96,7 +107,12 @@ local function add(set, series, time, v)
   else
     v = tonumber(v)
     if v and v - v == 0 then -- a finite number
-      n = core.window_add(series.window, time, v)
+      if series.state then
+        set.one[1] = v
+        set.accumulator.add(series.state, set.one, 1, time)
+      else
+        n = core.window_add(series.window, time, v)
+      end
     end
   end
   if n > set.samples then
@@ -112,6 +128,8 @@ local function reader(reducer)
   return function(series)
     if series.merged then
       return reducer.of and reducer:of(series.merged)
+    elseif series.state then
+      return get(series.state)
     elseif what then
       return (core.window_get(series.window, what, reducer.share))
     end
@@ -131,7 +149,7 @@ local function sliding(set, group, feed, read)
     if group then
       key = tostring(row[group].key)
     elseif not k then
-      error(("'%s' follows the kstat of a row, and this row has none"):format(set.text), 0)
+      error(("%s() follows the kstat of a row, and this row has none"):format(set.name), 0)
     else
       key, created, time = core.kid(k), k.crtime, k.snaptime or clock.time
     end
@@ -179,7 +197,10 @@ function window.make(tree, reducer, e, target, seconds, context, group)
   local values = tree.arguments and tree.arguments[1] or tree[1]
   local of_rate = not reducer and tree.name == "rate"
   local set = new_set(context.text, values, reducer and (KINDS[reducer.key] or "all") or "span", seconds, context.clock)
-  set.of_interval = set.of_interval or of_rate
+  set.of_interval, set.name = set.of_interval or of_rate, tree.name or "ago"
+  if seconds == math.huge then
+    set.accumulator, set.one = reducer.make(), {}
+  end
   local function feed(series, row, time)
     add(set, series, time, e(row, "seen"))
   end
