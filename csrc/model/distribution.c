@@ -356,7 +356,7 @@ kstat_hist_copy(const kstat_hist_t *d)
 		kstat_hist_free(copy);
 		return ks_fail_null(ENOMEM, "out of memory for a distribution");
 	}
-	if (d->before == NULL && d->n == n)
+	if (d->before == NULL && d->n == n && n > 0) /* a digest has no counts */
 		memcpy(copy->counts, d->now, (size_t)n * sizeof(*copy->counts));
 	else
 		for (uint32_t i = 0; i < n; i++)
