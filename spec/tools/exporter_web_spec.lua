@@ -1,4 +1,5 @@
 -- kstatlua exporter in the place of node_exporter: its options, its addresses, TLS, passwords and text files.
+local protobuf = require("support.protobuf")
 local run = require("support.run")
 
 local has_server = io.open(run.build .. "/lib/lua/5.4/kstat/http.so") ~= nil
@@ -66,6 +67,18 @@ describe("kstatlua exporter as node_exporter", function()
       { take({ "--web.telemetry-path=m" }) })
   end)
 
+  it("gives the names of node_exporter in protocol buffers, too", function()
+    if not protobuf.has_decoder then
+      return pending("protoc is not installed")
+    end
+    local pid, port = start(dir, "--names node")
+    local samples = protobuf.samples(protobuf.fetch(("http://127.0.0.1:%s/metrics"):format(port)))
+    run.stop(pid)
+    assert.truthy(samples.node_load1 >= 0 and samples["node_memory_MemTotal_bytes"] > 0)
+    assert.truthy(samples['node_cpu_seconds_total{cpu="0",mode="user"}'] > 0)
+    assert.equal(1, samples['node_scrape_collector_success{collector="loadavg"}'])
+  end)
+
   it("takes metrics from text files, and none of a file with a mistake", function()
     run.shell("mkdir -p " .. dir .. "/text")
     run.write_file(dir .. "/text/good.prom", "# HELP a_b one\n# TYPE a_b gauge\na_b{x=\"1,\\\"}\"} 5\n"
@@ -85,7 +98,7 @@ describe("kstatlua exporter as node_exporter", function()
     local pid, port = start(dir, "--collector.textfile.directory=" .. dir .. "/text")
     local text = curl(("-H 'Accept: application/openmetrics-text' http://127.0.0.1:%s/metrics"):format(port))
     run.shell("rm -r " .. dir .. "/text/z*")
-    local mended = curl(("http://127.0.0.1:%s/metrics"):format(port))
+    local mended = curl(("-H 'Accept: %s' http://127.0.0.1:%s/metrics"):format(protobuf.ACCEPT, port))
     run.stop(pid)
     assert.truthy(text:find('\n# TYPE a_b gauge\na_b{x="1,\\"}"} 5\na_b{x="2"} +Inf\n', 1, true))
     assert.truthy(text:find("\n# TYPE h histogram\nh_bucket", 1, true))
