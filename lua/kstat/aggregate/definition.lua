@@ -90,6 +90,12 @@ local function make_own_columns(self, by, level)
   end
 end
 
+-- What an aggregation has before anything is asked for.
+local function nothing()
+  return { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {},
+    clock = { tick = 0, seen = {} } }
+end
+
 -- --- values -----------------------------------------------------------------------------------------
 
 -- Whether an item is a reducer in the short form, with nothing but its numbers: its expression follows `of`.
@@ -122,7 +128,8 @@ local function make_value(self, tree, of, text)
   end
   local get, problem = expression.make(tree, { text = text, names = self.names, group = self, clock = self.clock })
   return get and { title = short and tree.name or name, name = name, get = get,
-    distribution = tree.tag == "call" and reducers.is_distribution(tree.name), heat = tree.name == "heat" and {} },
+    distribution = tree.tag == "call" and (tree.name == "heat" or
+      tree.name:find("quantize$") ~= nil), heat = tree.name == "heat" and {} },
     problem
 end
 
@@ -196,7 +203,7 @@ local function check_reducer(text, level)
     problem = ("one reducer expected, got '%s'"):format(text)
   elseif found then
     local _
-    _, problem = make_value({ names = {}, sources = {}, accumulators = {}, clock = { seen = {} } }, found.items[1], nil, text)
+    _, problem = make_value(nothing(), found.items[1], nil, text)
   end
   if problem then
     error("aggregate: " .. problem, level + 1)
@@ -328,8 +335,7 @@ end
 -- @raise on a wrong table
 function definition.compile(given, level)
   level = level + 1
-  local self = { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {},
-    clock = { tick = 0, seen = {} } }
+  local self = nothing()
   local text, problem, by, own, ntexts = given, nil, {}, {}, nil
   if type(given) == "table" then
     check_table(given, level)

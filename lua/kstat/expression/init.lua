@@ -160,7 +160,7 @@ end
 -- The line about a function that there is not.
 local function no_function(name)
   local all = { ["if"] = true, median = true }
-  for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").names(),
+  for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").KINDS,
     require("kstat.expression.grammar").WORDS, { trend = 1, ["until"] = 1 } }) do
     for known in pairs(list) do
       all[known] = true

@@ -42,14 +42,15 @@ end
 -- The reducer of a call, and the seconds of its window: the arguments behind the first one are numbers, then a time.
 local function reducer_of(tree)
   local numbers, seconds, n = {}, nil, #tree.arguments
-  local last = tree.arguments[n]
-  if last.tag == "duration" and n - 2 >= reducers.takes_numbers(tree.name) then
+  local last, kind = tree.arguments[n], reducers.KINDS[tree.name]
+  local needed = kind and kind[1] or 0
+  if last.tag == "duration" and n - 2 >= needed then
     seconds, n = last.value, n - 1
   end
   for i = 2, n do
     local argument = tree.arguments[i]
     if argument.tag ~= "number" and argument.tag ~= "duration" then
-      refuse(tree, reducers.takes_numbers(tree.name) > 0 and "%s() takes numbers behind its expression" or
+      refuse(tree, needed > 0 and "%s() takes numbers behind its expression" or
         "%s() takes one expression", tree.name)
     end
     numbers[#numbers + 1], numbers.time = argument.value, argument.tag == "duration"

@@ -332,31 +332,14 @@ for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2, llquantize = 4
   end }
 end
 
---- All names of reducers but those of percentiles, as keys.
--- @treturn {[string]=table}
-function reducers.names()
-  return KINDS
-end
+--- The reducers but percentiles, by their names; of each [1] is how many numbers it needs.
+reducers.KINDS = KINDS
 
 --- Whether a name is one of a reducer, or like that of a percentile.
 -- @string name
 -- @treturn boolean
 function reducers.known(name)
   return KINDS[name] ~= nil or name:find("^p%d") ~= nil
-end
-
---- Whether the values of a reducer are distributions.
--- @string name
--- @treturn boolean
-function reducers.is_distribution(name)
-  return name == "heat" or name:find("quantize$") ~= nil
-end
-
---- How many numbers a reducer needs.
--- @string name
--- @treturn int
-function reducers.takes_numbers(name)
-  return KINDS[name] and KINDS[name][1] or 0
 end
 
 --- What stands outside of reducers: the value of the only kstat.
