@@ -222,6 +222,13 @@ kstat2_t *kstat_publish_latency(kstat_pub_t *pub, const char *ks_module, int ks_
     const char *ks_class, uchar_t ks_flags, const kstat2_md_t *md, int scale, uint64_t lowest, uint64_t highest);
 
 /*
+ * Call this before kstat_install(). It gives a published histogram a text, at most 255 bytes, that says whose values it
+ * counts: a key of expressions (`p99 by (route) of answers`) and a label of metrics. It never changes. Returns
+ * 0, or -1 with errno EINVAL (histograms have a statistic of that name, or this one a label), ENOMEM.
+ */
+int kstat_publish_label(kstat2_t *ksp, const char *name, const char *value);
+
+/*
  * Call this before kstat_install(). It gives a NAMED kstat n rows of counters (at most 1024), each on
  * cache lines of its own; readers see the sums. Integers described as gauges (kstat2_set_md()) still have
  * one value, unless KSTAT2_NVMF_PARTS is among their flags. Unsigned integers that nobody describes are counters to

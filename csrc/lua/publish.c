@@ -194,6 +194,14 @@ box_distribution(lua_State *L)
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
+/* label(kstat, name, text) -> true | nil, ...: see kstat_publish_label() */
+static int
+box_label(lua_State *L)
+{
+	return ks_lua_result(L, kstat_publish_label(ks_lua_checkpublished(L, 1)->ksp, luaL_checkstring(L, 2),
+	    luaL_checkstring(L, 3)));
+}
+
 /* Enters the value at index i; texts and arrays are entered by text(). */
 static void
 set_value(lua_State *L, kstat_named_t *kn, int i)
@@ -426,6 +434,7 @@ static const luaL_Reg module_functions[] = {
 	{ "create", box_create },
 	{ "histogram", box_histogram },
 	{ "distribution", box_distribution },
+	{ "label", box_label },
 	{ "named", box_named },
 	{ "text", box_text },
 	{ "timer", box_timer },

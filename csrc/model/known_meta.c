@@ -257,8 +257,8 @@ static const struct ks_meta computed_meta[] = {
 	KS_META_END
 };
 
-static const struct ks_meta *
-meta_of_histogram(const char *stat)
+const struct ks_meta *
+ks_meta_of_histogram(const char *stat)
 {
 	const struct ks_meta *m = ks_meta_find(histogram_meta, stat);
 
@@ -329,7 +329,7 @@ ks_meta_of_model(const kstat_t *ksp, const char *stat)
 	else if (ksp->ks_type == KSTAT_TYPE_TIMER)
 		m = ks_meta_find(timer_meta, stat);
 	else if (ks_histstat_is(ksp))
-		m = meta_of_histogram(stat);
+		m = ks_meta_of_histogram(stat);
 	else if (ksp->ks_type == KSTAT_TYPE_RAW)
 		m = meta_of_raw(ksp, stat);
 	return m != NULL ? m : ks_meta_find(header_meta, stat);

@@ -18,4 +18,7 @@ const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
  */
 const struct ks_meta *ks_meta_of_values(const struct ks_meta *buckets, const char *stat);
 
+/* Returns what a statistic is that every histogram has, but for its unit, or NULL. */
+const struct ks_meta *ks_meta_of_histogram(const char *stat);
+
 #endif

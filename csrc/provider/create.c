@@ -97,13 +97,23 @@ ks_provider_new(const char *module, int instance, const char *name, const char *
 	return p;
 }
 
+static void
+free_histogram(struct ks_histogram *h, bool owns_counts)
+{
+	if (owns_counts)
+		free(h->place.hist);
+	for (size_t i = 0; i < h->nlabels; i++)
+		free(h->labels[i].value);
+	free(h->labels);
+	free(h);
+}
+
 void
 ks_provider_free(struct ks_provider *p)
 {
 	ks_provider_forget_described(p);
-	if (p->histogram != NULL && p->published == NULL)
-		free(p->histogram->place.hist);
-	free(p->histogram);
+	if (p->histogram != NULL)
+		free_histogram(p->histogram, p->published == NULL);
 	free(p->blob);
 	if (p->owns_data)
 		free(p->ks.ks_data);

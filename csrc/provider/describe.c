@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "model/known_meta.h"
 #include "base/hash.h"
 #include "provider/provider.h"
 
@@ -144,17 +145,11 @@ ks_provider_meta(const struct ks_provider *p, const char *stat)
 static bool
 may_have(struct ks_provider *p, const char *stat)
 {
-	static const char *const of_histogram[] = { "buckets", "type", "range_min", "range_max", "stepping",
-		"sum", "min", "max", "out_of_range" };
 	const kstat_named_t *kn = p->ks.ks_data;
 	uint_t n = p->ks.ks_ndata, at = p->described_next;
 
-	for (size_t i = 0; p->histogram != NULL && i < sizeof(of_histogram) / sizeof(*of_histogram); i++) {
-		if (strcmp(of_histogram[i], stat) == 0)
-			return true;
-	}
 	if (p->histogram != NULL)
-		return false;
+		return ks_meta_of_histogram(stat) != NULL;
 	if (p->ks.ks_type != KSTAT_TYPE_NAMED || kn == NULL || p->ks.ks_snapshot != NULL ||
 	    (p->ks.ks_flags & KSTAT_FLAG_VAR_SIZE))
 		return true;

@@ -18,11 +18,19 @@
 
 struct ks_published; /* its place in a segment: segment/segment.h */
 
+/* A text of a histogram that never changes. */
+struct ks_label {
+	char name[KSTAT_STRLEN];
+	char *value; /* owned */
+};
+
 /* What a histogram kstat has in place of ks_data. */
 struct ks_histogram {
 	struct ks_hist_layout layout;
 	struct ks_hist_place place; /* of its counts, owned by the process or in a segment; hist NULL: none yet */
 	uint64_t *supplied;         /* the caller's own array instead; not owned */
+	struct ks_label *labels;    /* owned */
+	size_t nlabels, labels_cap;
 	uint64_t unit_ns;           /* nanoseconds of a 1, if it is a time of whole nanoseconds; else 0 */
 };
 

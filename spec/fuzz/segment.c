@@ -87,6 +87,8 @@ publish_all(kstat_pub_t *pub)
 	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[0], "one");
 	kstat_timer_init(&KSTAT_TIMER_PTR(timers)[1], "two");
 	ks_publish_dense(h4);
+	if (kstat_publish_label(h3, "route", "/search") != 0)
+		abort();
 	if (kstat2_set_md(named, "u64", &md) != 0 || kstat_publish_shards(named, 3) != 0 ||
 	    kstat_publish_layout(mem, "layout", 1) != 0 || kstat_install(named) != 0 ||
 	    kstat_install(io) != 0 || kstat_install(timers) != 0 || kstat_install(intr) != 0 ||

@@ -127,6 +127,28 @@ describe("pub:latency", function()
     assert.are.equal("EINVAL", errname)
   end)
 
+  it("has labels, which are keys of expressions", function()
+    local fast, slow = latency({ labels = { route = "/a", code = 200 } }), latency({ labels = { route = "/b" } })
+    fast:add(5000)
+    slow:add(7000)
+    slow:add(7000)
+    assert.are.same({ "/a", "200" }, { read(fast):get("route", "code") })
+    assert.are.same({ "/b" }, { read(slow):get("route") })
+    assert.are.same({ 14000, 7000, 7000, 0 }, sums(slow))
+    local out = run.shell(run.bin .. "/kstat -a 'count by (route) of buckets' -m latency_spec").out
+    assert.matches("/a%s+1\n", out)
+    assert.matches("/b%s+2\n", out)
+    for problem, labels in pairs({ ["a statistic of histograms"] = { p99 = "x" },
+        ["a text of at most 255"] = { route = ("x"):rep(256) } }) do
+      local l, message, errname = pub:latency({ name = "bad", labels = labels })
+      assert.is_nil(l)
+      assert.matches(problem, message)
+      assert.are.equal("EINVAL", errname)
+    end
+    assert.error_matches(function() latency({ labels = { route = {} } }) end,
+      "labels: route: string expected, got table")
+  end)
+
   it("goes on where one of that name was, and ends with its segment", function()
     local other = assert(kstat.publish("latency_other"))
     assert(other:latency({ name = "kept" })):add(5000)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/known_meta.h"
 #include "provider/segment/space.h"
 
 /* What kstat_publish_latency() takes where nothing is given. */
@@ -284,6 +286,36 @@ kstat_publish_latency(kstat_pub_t *pub, const char *ks_module, int ks_instance, 
 	p = ks_histogram_new(&path, KSTAT2_NVHIST_EXPONENTIAL, lowest, highest,
 	    scale < 0 ? DEFAULT_SCALE : (uint64_t)scale, &m, ks_flags, 0);
 	return p != NULL ? enlist(pub, p) : NULL;
+}
+
+int
+kstat_publish_label(kstat2_t *ksp, const char *name, const char *value)
+{
+	struct ks_provider *p = (struct ks_provider *)ksp;
+	struct ks_histogram *h = ksp != NULL && p->published != NULL ? p->histogram : NULL;
+	struct ks_label label = { .value = NULL };
+
+	if (h == NULL || p->published->entry != NULL)
+		return ks_fail(EINVAL, "kstat_publish_label() is for published histograms that are not installed");
+	if (name == NULL || *name == '\0' || strlen(name) >= KSTAT_STRLEN || value == NULL ||
+	    strlen(value) > KS_SEG_MOST_LABEL)
+		return ks_fail(EINVAL, "a label has a name of 1 to %d bytes and a text of at most %u", KSTAT_STRLEN - 1,
+		    KS_SEG_MOST_LABEL);
+	for (size_t i = 0; i < h->nlabels; i++) {
+		if (strcmp(h->labels[i].name, name) == 0)
+			return ks_fail(EINVAL, "%s: two labels of that name", name);
+	}
+	if (ks_meta_of_histogram(name) != NULL)
+		return ks_fail(EINVAL, "%s: a label cannot have the name of a statistic of histograms", name);
+	label.value = strdup(value);
+	if (label.value == NULL || !KS_RESERVE(h->labels, h->labels_cap, h->nlabels + 1)) {
+		free(label.value);
+		return ks_fail(ENOMEM, "out of memory for a label");
+	}
+	(void)strcpy(label.name, name);
+	h->labels[h->nlabels++] = label;
+	ksp->ks_ndata++;
+	return 0;
 }
 
 /* A kstat of a segment that is not installed yet, or NULL with errno EINVAL. */

@@ -258,6 +258,11 @@ lay_out_data(struct ks_seg_image *im, const struct ks_provider *p)
 		if (hist != NULL)
 			ks_hist_init(hist);
 		add_measure(im, ks_provider_meta(p, "buckets"));
+		for (size_t i = 0; i < p->histogram->nlabels; i++) {
+			const struct ks_label *label = &p->histogram->labels[i];
+
+			(void)add_fixed_text(im, p, label->name, label->value, strlen(label->value));
+		}
 		return 0;
 	}
 	switch (p->ks.ks_type) {

@@ -66,6 +66,7 @@
 #define KS_SEG_MOST_FIELDS 4096u
 #define KS_SEG_MOST_STRINGS (1u << 20)
 #define KS_SEG_MOST_SHARDS 1024u
+#define KS_SEG_MOST_LABEL 255u /* bytes of the text of a histogram's label, without its NUL */
 #define KS_SEG_MOST_DATA (64u << 20)
 #define KS_SEG_MOST_PUBLISHERS 256 /* of one file: each locks one of its first bytes for writing */
 

@@ -347,9 +347,18 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_reco
 	struct ks_hist_sums sums;
 	int rc = copy_counts(f, k, &bucket, &sums);
 
-	if (rc > 0)
-		ks_histstat_add(r, &k->hist, bucket, &sums);
-	return rc;
+	if (rc <= 0)
+		return rc;
+	ks_histstat_add(r, &k->hist, bucket, &sums);
+	for (uint32_t i = 0; i < k->e.nfields; i++) {
+		const struct ks_seg_field *label = &k->fields[i];
+		char text[KS_SEG_MOST_LABEL + 1];
+
+		if (!copy(f, text, label->size, k->offset + k->e.data + label->offset))
+			return short_file(f, k);
+		ks_named_string(r, label->name, text, (uint32_t)strnlen(text, label->size - 1) + 1);
+	}
+	return 1;
 }
 
 /* Whether a histogram is still as a copy of its data, which was made at once. Stores the sums. */

@@ -68,7 +68,7 @@ data_size(const struct ks_seg_kstat *k)
 		break;
 	}
 	if (k->e.form == KS_FORM_COUNTS)
-		return size + k->hist.n * sizeof(uint64_t);
+		size += k->hist.n * sizeof(uint64_t);
 	for (uint32_t i = 0; i < k->e.nfields; i++) {
 		if (k->fields[i].storage == KS_STORE_RECORD || k->fields[i].storage == KS_STORE_TEXT)
 			room += ks_named_room(k->fields[i].size);

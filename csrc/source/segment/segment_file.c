@@ -249,11 +249,15 @@ check_form(struct ks_seg_kstat *k)
 	case KS_FORM_COUNTS:
 		if (e->ndata == KS_HISTSTAT_LEAST_VALUES)
 			return "a histogram without sums, of an earlier version";
-		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == KS_HISTSTAT_VALUES && e->nfields == 0 &&
+		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == KS_HISTSTAT_VALUES + e->nfields &&
 		    e->measure.unit < e->strings_size && e->measure.desc < e->strings_size && e->log >= KS_HIST_LEAST_LOG &&
 		    e->log <= KS_HIST_LOG && (e->log & (e->log - 1)) == 0 &&
 		    ks_hist_layout_init(&k->hist, (kstat2_nv_hist_type_t)e->hist_type, e->range_min,
 		    e->range_max, e->stepping) == 0 && ks_hist_size(e->log, k->hist.n) <= e->data_size;
+		for (uint32_t i = 0; ok && i < e->nfields; i++)
+			ok = k->fields[i].data_type == KSTAT_DATA_STRING && k->fields[i].storage == KS_STORE_TEXT &&
+			    k->fields[i].size <= KS_SEG_MOST_LABEL + 1;
+		k->has_text = e->nfields > 0;
 		break;
 	case KS_FORM_RECORD:
 		ok = (e->type == KSTAT_TYPE_IO && e->ndata == 1 &&

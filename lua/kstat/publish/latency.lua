@@ -11,7 +11,8 @@ local now = library.fn and library.fn.now or core.now
 
 local latency_methods = {}
 local latency_meta = object.class(latency_methods)
-local latency_fields = check.with_header("unit", "scale", "lowest", "highest", "desc", "dense")
+local latency_fields = check.with_header("unit", "scale", "lowest", "highest", "desc", "dense",
+  "labels")
 
 -- How many of a unit are a second.
 local seconds = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
@@ -104,6 +105,26 @@ local function count(value, what)
   return value >= 0 and value or check.usage("%s: 0 or more expected", what)
 end
 
+-- Gives the kstat its labels, in the order of their names.
+local function set_labels(box, labels)
+  local names = {}
+  for name, text in pairs(labels) do
+    check.text(name, "labels")
+    if type(text) ~= "string" and type(text) ~= "number" then
+      check.usage("labels: %s: string expected, got %s", name, type(text))
+    end
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local ok, message, errname = core.label(box, name, tostring(labels[name]))
+    if not ok then
+      return nil, message, errname
+    end
+  end
+  return true
+end
+
 --- Creates a distribution of times or sizes in exponential buckets, see `kstat_publish_latency(3)`: percentiles of any
 -- interval, and of any group of publishers, are wrong by at most 1.1 %.
 -- @tparam published_spec spec beside the common fields (`class`: "histogram"):
@@ -112,6 +133,8 @@ end
 --   * `scale` (integer): 0 to 8; buckets grow by 2^(2^-scale), and a percentile is wrong by half of that (5)
 --   * `lowest`, `highest` (integer): the range with buckets (times: 1 µs to 1,000 s; else 1 to 2^40); values outside
 --     of it count in the first or last bucket, and in `out_of_range`
+--   * `labels` ({[string]=string}): whose values these are: texts of at most 255 bytes, keys of expressions and labels
+--     of metrics; a latency of each set of labels has a name of its own
 --   * `desc` (string)
 --   * `dense` (boolean): it takes as little space as it can, as one of thousands: while somebody reads it, it should
 --     change less than a million times a second
@@ -126,7 +149,14 @@ function M.latency(self, spec)
   local unit = check.text(spec.unit or "ns", "unit")
   local meta, factor, md_flags, word = meaning(unit)
   local header = setmetatable({ class = spec.class or "histogram" }, { __index = spec })
-  local k, message, errname = object.create(self, header, nil, core.distribution, {
+  local labels = spec.labels or {}
+  if type(labels) ~= "table" then
+    check.usage("labels: table expected, got %s", type(labels))
+  end
+  local function prepare(box)
+    return set_labels(box, labels)
+  end
+  local k, message, errname = object.create(self, header, prepare, core.distribution, {
     meta = meta, factor = factor, md_flags = md_flags, unit = word, desc = spec.desc, dense = spec.dense,
     scale = count(spec.scale or 5, "scale"), lowest = count(spec.lowest, "lowest"),
     highest = count(spec.highest, "highest"),
