@@ -9,7 +9,7 @@ local function blocks(path)
   return list
 end
 
-for _, path in ipairs({ "doc/scripting.md", "doc/from-perl.md" }) do
+for _, path in ipairs({ "doc/scripting.md", "doc/scripting-reference.md", "doc/from-perl.md" }) do
   describe(path, function()
     for i, text in ipairs(blocks(path)) do
       it(("has a script %d that runs"):format(i), function()
