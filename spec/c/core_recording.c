@@ -445,7 +445,7 @@ idle(const char *path)
 		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
 			int64_t error = kstat_read(kc, k, NULL) < 0 ? step : k->ks_snaptime - idle_snaptime(i, k->ks_instance);
 
-			wrong += error > step / 128 || error < -step / 128;
+			wrong += error > step / 1024 || error < -step / 1024;
 		}
 	}
 	printf("at most %s bytes, %lld snaptimes are wrong\n", most <= 40 ? "40" : "too many", (long long)wrong);

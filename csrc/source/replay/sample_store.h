@@ -83,6 +83,7 @@ ks_store_put(void *to, uint64_t v, unsigned width)
 
 struct ks_store_kstat {
 	hrtime_t crtime, snaptime;
+	hrtime_t base; /* only recordings use it: what the next snaptime is expected from */
 	uint32_t module, name, class_; /* offsets in the text */
 	uint32_t first, nvalues;       /* its values; of a structure in the order of the fields */
 	uint32_t meta; /* the number of its first struct ks_store_meta plus 1; 0: none is known */
@@ -93,7 +94,9 @@ struct ks_store_kstat {
 	kid_t kid;     /* only the writer of recordings uses it */
 	uint8_t type;  /* KSTAT_TYPE_* */
 	uint8_t flags; /* KSTAT_FLAG_* */
+	uint8_t lane;  /* only recordings use it: a hash of the class */
 	bool published, has_host;
+	bool fresh;    /* only recordings use it: no base is known yet */
 	bool still;    /* only the reader of recordings uses it: none of its numbers is expected to move */
 	bool readable; /* false: it could not be read when the sample was taken */
 };

@@ -5,7 +5,7 @@
  *
  * All integers are varints (base/varint.h), signed ones folded. A sample is
  *     the steps of the time of day and of the time of the sample,
- *     1 if snaptimes are late together (from version 5 on; before they always are), see below,
+ *     1 if snaptimes are exact (from version 5 on; before they always are), see below,
  *     the number of kstats that left, and of each its distance from the one before,
  *     the number that changed shape, and of each the distance and the new definition,
  *     the number that came, and their definitions,
@@ -23,10 +23,9 @@
  *
  * The fields of a kstat are its state (readable or not), the numbers and texts of its data section (of a statsblob the
  * data section as one text), and its snaptime (before version 5 in front of the data). A snaptime is expected to be
- * later by the step of the sample's time, and in a sample that says so by as much more as the one before it was. A
- * recording of the machine does not keep snaptimes exactly, which are different for each file of the kernel: those of a
- * kstat that did not change may be wrong by a 128th of the interval, others by a 1024th. So a process that sleeps takes
- * no byte. The difference of a text is followed by its
+ * later by the step of the sample's time, and by as much more as the one before it was: see ks_rec_set_snaptime(). A
+ * recording of the machine does not keep snaptimes exactly, which are different for each file of the kernel, but to a
+ * 1024th of the interval. So a process that sleeps takes no byte. The difference of a text is followed by its
  * length plus one and its bytes; the numbers of an array are little-endian there, those of a statsblob as its
  * writer had them. KS_REC_SOME_CHANGED is the difference of an array that is as long as before (from version 5 on): how
  * many of its numbers changed follows, and of each the distance from the one before and by how much. The difference of a number whose values have a power of ten in common is in units of this
@@ -186,6 +185,55 @@ static inline uint64_t
 ks_rec_expected(const struct ks_store_value *v, const struct ks_rec_trend *t)
 {
 	return ks_rec_cut(v->u64 + t->step, v->width);
+}
+
+#define KS_REC_LANES 16
+
+/* The times of a sample, ns. */
+struct ks_rec_times {
+	uint64_t step;    /* since the one that the state is of */
+	bool exact;       /* snaptimes are kept exactly */
+	/*
+	 * By how much snaptimes are later than expected, from the last difference on: where they are not exact, those of the
+	 * classes with one hash, which are read at one time; else there is one.
+	 */
+	uint64_t late[KS_REC_LANES];
+	int64_t interval; /* the writer's: since the sample before, or 0: snaptimes are kept exactly */
+};
+
+/* Prepares a kstat whose class is known for the first snaptime that is said of it. */
+static inline void
+ks_rec_start_snaptime(const struct ks_rec_state *s, struct ks_store_kstat *k)
+{
+	k->base = (hrtime_t)s->taken;
+	k->fresh = true;
+	k->lane = 0;
+	for (const char *c = ks_store_text(s->sample, k->class_); *c != '\0'; c++)
+		k->lane = (uint8_t)((k->lane * 7 + (unsigned char)*c) % KS_REC_LANES);
+}
+
+/* What the snaptime of a kstat is expected to be. */
+static inline uint64_t
+ks_rec_expected_snaptime(const struct ks_store_kstat *k, const struct ks_rec_times *t)
+{
+	return (uint64_t)k->base + t->step + (t->exact ? t->late[0] : k->fresh ? 0 : t->late[k->lane]);
+}
+
+/*
+ * Sets a snaptime that differs by so much from what is expected. In a sample with exact ones it is what the next
+ * sample's is expected from. In others that is the time without the lateness, which belongs to the sample alone: a
+ * recorder that has to wait within a sample is late there, and not in the next one.
+ */
+static inline void
+ks_rec_set_snaptime(struct ks_store_kstat *k, struct ks_rec_times *t, uint64_t difference)
+{
+	uint64_t snaptime = ks_rec_expected_snaptime(k, t) + difference;
+
+	if (t->exact || !k->fresh)
+		t->late[t->exact ? 0 : k->lane] += difference;
+	k->base = (hrtime_t)(t->exact || k->fresh ? snaptime : (uint64_t)k->base + t->step);
+	k->snaptime = (hrtime_t)snaptime;
+	k->fresh = false;
 }
 
 /* Sets a number, and what is known of it in that version. */

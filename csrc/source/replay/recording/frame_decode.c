@@ -162,12 +162,13 @@ get_definition(struct input *in, struct ks_store_kstat *k, struct ks_rec_state *
 {
 	uint64_t instance, type, flags, crtime, ndata, most;
 
-	*k = (struct ks_store_kstat){ .snaptime = (hrtime_t)s->taken };
+	*k = (struct ks_store_kstat){ 0 };
 	if (get_name(in, s, &k->module) != 0 || get_signed(in, &instance) != 0 ||
 	    get_name(in, s, &k->name) != 0 || get_name(in, s, &k->class_) != 0 ||
 	    get_up_to(in, KSTAT_NUM_TYPES - 1, &type) != 0 ||
 	    get_up_to(in, UINT8_MAX, &flags) != 0 || get_signed(in, &crtime) != 0)
 		return -1;
+	ks_rec_start_snaptime(s, k);
 	k->instance = (int)(int64_t)instance;
 	k->type = (uint8_t)type;
 	k->flags = (uint8_t)flags;
@@ -360,22 +361,14 @@ decode_number(struct ks_store_value *v, struct ks_rec_trend *t, struct input *in
 	return 0;
 }
 
-/* The times of a sample, ns. */
-struct times {
-	uint64_t step;
-	bool together; /* snaptimes are late together */
-	uint64_t late; /* by how much those so far were */
-};
-
 static int
-decode_snaptime(struct ks_store_kstat *k, struct input *in, struct times *t)
+decode_snaptime(struct ks_store_kstat *k, struct input *in, struct ks_rec_times *t)
 {
 	uint64_t difference;
 
 	if (get_difference(in, &difference) != 0)
 		return -1;
-	k->snaptime = (hrtime_t)((uint64_t)k->snaptime + t->step + t->late + difference);
-	t->late += t->together ? difference : 0;
+	ks_rec_set_snaptime(k, t, difference);
 	return 0;
 }
 
@@ -403,7 +396,7 @@ decode_data(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in)
 }
 
 static int
-decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, struct times *t)
+decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in, struct ks_rec_times *t)
 {
 	uint64_t difference, fields = k->nvalues - (k->type == KSTAT_TYPE_TIMER ? k->ndata : 0);
 	bool is_last = s->version >= KS_REC_ROUGH_SINCE;
@@ -418,6 +411,7 @@ decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in
 		if (in->expected < 1 + fields)
 			return damaged();
 		in->expected -= 1 + fields;
+		k->fresh = true;
 		return 0;
 	}
 	if (!is_last && decode_snaptime(k, in, t) != 0)
@@ -433,14 +427,14 @@ int
 ks_rec_decode(struct ks_rec_state *s, const void *bytes, size_t n)
 {
 	struct input in = { bytes, (const unsigned char *)bytes + n, 0 };
-	uint64_t time_step, together = 1;
-	struct times t = { .late = 0 };
+	uint64_t time_step, exact = 1;
+	struct ks_rec_times t = { .step = 0 };
 
 	if (get_signed(&in, &time_step) != 0 || get_signed(&in, &t.step) != 0 ||
-	    (s->version >= KS_REC_ROUGH_SINCE && get_up_to(&in, 1, &together) != 0) || decode_gone(s, &in) != 0 || decode_reshaped(s, &in) != 0 || ks_rec_compact(s) != 0 ||
+	    (s->version >= KS_REC_ROUGH_SINCE && get_up_to(&in, 1, &exact) != 0) || decode_gone(s, &in) != 0 || decode_reshaped(s, &in) != 0 || ks_rec_compact(s) != 0 ||
 	    decode_new(s, &in) != 0 || get(&in, &in.expected) != 0)
 		return -1;
-	t.together = together != 0;
+	t.exact = exact != 0;
 	for (size_t i = 0; i < s->sample->nkstats; i++) {
 		if (decode_values(s, &s->sample->kstat[i], &in, &t) != 0)
 			return -1;

@@ -229,7 +229,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_ks
 
 	*to = (struct ks_store_kstat){
 		.instance = k->ks_instance, .type = k->ks_type, .flags = k->ks_flags, .kid = k->ks_kid,
-		.crtime = k->ks_crtime, .snaptime = (hrtime_t)s->taken,
+		.crtime = k->ks_crtime,
 		.ndata = in->was_read ? k->ks_ndata : 0
 	};
 	to->module = put_name(s, k->ks_module, out);
@@ -242,6 +242,7 @@ define(struct ks_rec_state *s, struct ks_store_kstat *to, const struct ks_rec_ks
 	ks_varint_put(out, to->ndata);
 	if (ks_store_failed(s->sample))
 		return ks_rec_fail(s);
+	ks_rec_start_snaptime(s, to);
 	if (ks_rec_start_values(s, to) != 0)
 		return -1;
 	for (uint_t i = 0; ks_rec_has_names(to->type) && i < to->ndata; i++) {
@@ -427,49 +428,36 @@ least_size(const struct ks_store *s, const struct ks_store_kstat *old)
 	return l != NULL ? l->size * (old->type == KSTAT_TYPE_TIMER ? old->ndata : 1) : 0;
 }
 
-/* The times of a sample, ns. */
-struct times {
-	uint64_t step;     /* since the one that the state is of */
-	uint64_t interval; /* since the one before; 0: snaptimes are kept exactly */
-	uint64_t late;     /* by how much the snaptimes so far were later than expected, where they are exact */
-};
-
-/*
- * Writes the snaptime of a kstat, of which other fields changed or did not, as far as it is not what is expected. What
- * did not change has no rate that its snaptime could make wrong.
- */
+/* Writes the snaptime of a kstat as far as it is not what is expected, exactly or to a 1024th of the interval. */
 static void
-encode_snaptime(struct ks_store_kstat *old, hrtime_t snaptime, bool changed, struct differences *d, struct times *t)
+encode_snaptime(struct ks_store_kstat *old, hrtime_t snaptime, struct differences *d, struct ks_rec_times *t)
 {
-	uint64_t expected = (uint64_t)old->snaptime + t->step + t->late;
-	int64_t difference = (int64_t)((uint64_t)snaptime - expected), most = (int64_t)(t->interval >> (changed ? 10 : 7));
+	int64_t difference = (int64_t)((uint64_t)snaptime - ks_rec_expected_snaptime(old, t)), most = t->interval >> 10;
 
 	if (difference >= -most && difference <= most)
 		difference = 0;
 	(void)put_difference(d, (uint64_t)difference);
-	t->late += t->interval == 0 ? (uint64_t)difference : 0;
-	old->snaptime = (hrtime_t)(expected + (uint64_t)difference);
+	ks_rec_set_snaptime(old, t, (uint64_t)difference);
 }
 
 /* Writes the fields of a kstat as differences from what is expected. */
 static int
 encode_values(struct ks_rec_state *s, struct ks_store_kstat *old, const struct ks_rec_kstat *in,
-    struct differences *d, struct times *t)
+    struct differences *d, struct ks_rec_times *t)
 {
 	const kstat_t *k = in->k;
 	bool readable = in->was_read && k->ks_data_size >= least_size(s->sample, old);
-	size_t written;
 
 	(void)put_difference(d, (uint64_t)readable - old->readable);
 	old->readable = readable;
 	if (!readable) {
 		d->expected += 1 + old->nvalues - (old->type == KSTAT_TYPE_TIMER ? old->ndata : 0);
+		old->fresh = true;
 		return 0;
 	}
-	written = d->out->len;
 	if (encode_data(s, old, k, d) != 0)
 		return -1;
-	encode_snaptime(old, k->ks_snaptime, d->out->len > written, d, t);
+	encode_snaptime(old, k->ks_snaptime, d, t);
 	return 0;
 }
 
@@ -541,14 +529,15 @@ ks_rec_encode(struct ks_rec_state *s, const struct ks_rec_kstat *in, size_t n, i
     struct ks_buf *out)
 {
 	uint64_t taken = time_of(in, n);
-	struct times t = { .step = taken - s->taken };
+	struct ks_rec_times t = { .step = taken - s->taken };
 	struct differences d = { out, 0 };
 
 	if (s->rough && s->before > 0 && taken > s->before)
-		t.interval = taken - s->before;
+		t.interval = (int64_t)(taken - s->before);
+	t.exact = t.interval == 0;
 	put_signed(out, (uint64_t)time_of_day - s->time_of_day);
 	put_signed(out, t.step);
-	ks_varint_put(out, t.interval == 0);
+	ks_varint_put(out, t.exact);
 	if (encode_old(s, in, n, out) != 0 || ks_rec_compact(s) != 0 || encode_new(s, in, n, out) != 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
