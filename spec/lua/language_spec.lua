@@ -159,7 +159,7 @@ describe("a comparison", function()
 end)
 
 describe("a distribution in a question", function()
-  local pub, ks, before, now
+  local pub, ks, before, now, one
 
   -- Two workers answer 100 times each, the one in 1 to 100 ms, the other one in 200 ms; then a file of sizes.
   setup(function()
@@ -168,7 +168,8 @@ describe("a distribution in a question", function()
       return assert(pub:histogram({ name = name, instance = instance, type = "log10_lin", range_min = 3, range_max = 9,
         stepping = 1000, meta = meta, scale = meta == "t_rel" and 1000000000 or 1, fract = meta == "t_rel" }))
     end
-    local one, two = histogram("latency", 1, "t_rel"), histogram("latency", 2, "t_rel")
+    one = histogram("latency", 1, "t_rel")
+    local two = histogram("latency", 2, "t_rel")
     local size = histogram("size", 1, "bytes")
     one:add_value(5000000000) -- before the interval
     ks = assert(kstat.open())
@@ -212,6 +213,16 @@ describe("a distribution in a question", function()
     near(99e6, "min(p99(latency))")
     near(0.5, "sum(latency) / sum(latency) over all * 0.5")
     assert.same({ 99 }, { math.floor(ask("p99 by (instance) of latency"):get(1) / 1e6 + 0.5) })
+  end)
+
+  it("is merged over the intervals of a window", function()
+    local agg = ask("count(latency, 1h), max(latency, 1h), count(latency)")
+    one:add_value(300000000)
+    ks:update()
+    local later = assert(ks:sample("asked"))
+    local counts = { agg:clear():add(later - now, "asked"):get() }
+    assert.same({ 201, 1 }, { counts[1], counts[3] })
+    assert.is_true(math.abs(300e6 - counts[2]) < 3.3e6)
   end)
 
   it("is a value of columns", function()

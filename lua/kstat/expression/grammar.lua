@@ -51,111 +51,119 @@ local function postfix(e, ...)
   return e
 end
 
-local function make_rules(lpeg)
-  local P, R, S, V, B, C, Cc, Cg, Cp, Ct, Cmt, Carg = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.B, lpeg.C, lpeg.Cc,
-    lpeg.Cg, lpeg.Cp, lpeg.Ct, lpeg.Cmt, lpeg.Carg
+-- Where parsing came furthest, and what was expected there, for the message. The outermost has the last word.
+local function expect(lpeg, pattern, what)
+  return pattern + lpeg.Cmt(lpeg.Carg(1), function(_, at, state)
+    if at >= state.at then
+      state.at, state.expected = at, what
+    end
+    return false
+  end)
+end
 
-  -- Where parsing came furthest, and what was expected there, for the message. The outermost has the last word.
-  local function expect(pattern, what)
-    return pattern + Cmt(Carg(1), function(_, at, state)
-      if at >= state.at then
-        state.at, state.expected = at, what
-      end
-      return false
-    end)
-  end
+-- A value that is looked at while it matches: `problem` returns what is wrong with it.
+local function checked(lpeg, pattern, value, problem)
+  return lpeg.Cmt(lpeg.Cp() * pattern * lpeg.Carg(1), function(_, at, from, ...)
+    local found, state = value(...), select(select("#", ...), ...)
+    local wrong = problem(found)
+    state.problem = state.problem or wrong and ("%s at character %d"):format(wrong, from)
+    return at, found
+  end)
+end
 
-  local space = S(" \t\n") ^ 0
-  local function token(text) return P(text) * space end
-  local digits, letter = R("09") ^ 1, R("az", "AZ") + "_"
+-- What all rules are made of: functions that make patterns, and patterns of words, numbers and texts.
+local function make_tokens(lpeg)
+  local P, R, S, C, Cp = lpeg.P, lpeg.R, lpeg.S, lpeg.C, lpeg.Cp
+  local space, digits, letter = S(" \t\n") ^ 0, R("09") ^ 1, R("az", "AZ") + "_"
   local boundary = -(letter + R("09"))
-  local function word(text) return -B(letter + R("09")) * P(text) * boundary * space end
-  local clause = word("by") + word("of") + word("where") + word("over")
-  local over_all = word("over") * word("all")
-  local reserved = clause + word("and") + word("or") + word("not") + word("ago")
+  local t = { space = space }
+  function t.expect(pattern, what) return expect(lpeg, pattern, what) end
+  function t.token(text) return P(text) * space end
+  function t.sign(pattern) return C(pattern) * space end
+  function t.word(text) return -lpeg.B(letter + R("09")) * P(text) * boundary * space end
+  function t.leaf(tag, pattern)
+    return Cp() * pattern / function(at, value) return { tag = tag, at = at, value = value } end
+  end
+  t.clause = t.word("by") + t.word("of") + t.word("where") + t.word("over")
+  t.over_all = t.word("over") * t.word("all")
+  t.reserved = t.clause + t.word("and") + t.word("or") + t.word("not") + t.word("ago")
+  local plain = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
+  local unit = P("ns") + "us" + "ms" + S("smhd")
+  t.number = C(plain) * boundary * space / tonumber
+  t.duration = checked(lpeg, C(plain) * C(unit) * boundary * space, function(n, u) return tonumber(n) * SECONDS[u] end,
+    function(seconds)
+      return (seconds <= 0 or seconds > MOST_SECONDS) and "a time above 0 and of at most 30 years expected"
+    end)
+  t.name = C(letter * (letter + R("09")) ^ 0) * space
+  t.function_name = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
+  t.capture = P("$") * C(digits + letter * (letter + R("09")) ^ 0) * space
+  t.quoted = P("'") * C((1 - P("'")) ^ 1) * t.expect(P("'"), "a closing quote") * space
+  t.text = P('"') * C((1 - P('"')) ^ 0) * t.expect(P('"'), "a closing quote") * space
+  t.regex = C(P("/") * (P("\\") * 1 + (1 - S("/\\"))) ^ 0 * t.expect(P("/"), "a closing slash") * R("az", "AZ") ^ 0) *
+    space
+  return t
+end
 
+local function add_expressions(lpeg, t, rules)
+  local P, S, V, C, Cc, Cp = lpeg.P, lpeg.S, lpeg.V, lpeg.C, lpeg.Cc, lpeg.Cp
+  local token, word, leaf, sign, close = t.token, t.word, t.leaf, t.sign, t.expect(t.token(")"), "')'")
   -- LPeg nests captures in 200 levels at most, but not those that are evaluated while it matches.
   local function at_once(pattern, make)
-    return Cmt(pattern, function(_, _, ...) return true, make(...) end)
-  end
-  local function leaf(tag, pattern)
-    return Cp() * pattern / function(at, value) return { tag = tag, at = at, value = value } end
+    return lpeg.Cmt(pattern, function(_, _, ...) return true, make(...) end)
   end
   local function left(operand, operator)
     return operand * (Cp() * operator * operand) ^ 0 / chain
   end
-  local function sign(text) return C(text) * space end
-
-  local plain = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
-  local number = C(plain) * boundary * space / tonumber
-  local unit = P("ns") + "us" + "ms" + S("smhd")
-  local duration = Cmt(Cp() * C(plain) * C(unit) * boundary * space * Carg(1), function(_, at, from, n, u, state)
-    local seconds = tonumber(n) * SECONDS[u]
-    if seconds <= 0 or seconds > MOST_SECONDS then
-      state.problem = state.problem or ("a time above 0 and of at most 30 years expected at character %d"):format(from)
-    end
-    return at, seconds
-  end)
-  local name = C(letter * (letter + R("09")) ^ 0) * space
-  local function_name = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
-  local quoted = P("'") * C((1 - P("'")) ^ 1) * expect(P("'"), "a closing quote") * space
-  local text = P('"') * C((1 - P('"')) ^ 0) * expect(P('"'), "a closing quote") * space
-  local regex = C(P("/") * (P("\\") * 1 + (1 - S("/\\"))) ^ 0 * expect(P("/"), "a closing slash") *
-    R("az", "AZ") ^ 0) * space
   local function call(at, called, arguments)
     return { tag = "call", at = at, name = called, arguments = arguments }
   end
-  local an_expression = expect(V("ranged"), "an expression")
-  local whole = Cmt(Cp() * number * Carg(1), function(_, at, from, n, state)
-    if n < 1 or n % 1 ~= 0 then
-      state.problem = state.problem or ("top takes a whole number above 0, at character %d"):format(from)
-    end
-    return at, n
+  rules.column = t.space * V("expression") * t.expect(P(-1), "an operator or the end")
+  rules.ranged = Cp() * V("expression") * Cp() / function(from, e, to)
+    e.from, e.to = from, to
+    return e
+  end
+  rules.expression = left(V("both"), word("or") * Cc("or"))
+  rules.both = left(V("denied"), word("and") * Cc("and"))
+  rules.denied = at_once(Cp() * C(word("not")) * V("denied"), function(at, _, e) return negated(at, "not", e) end)
+    + V("compared")
+  rules.compared = V("sum") * (Cp() * sign(P(">=") + "<=" + "==" + "!=" + S("<>")) * V("sum") +
+    Cp() * sign("=~") * t.expect(leaf("regex", t.regex), "a /regular expression/")) ^ -1 / chain
+  rules.sum = left(V("product"), sign(S("+-")))
+  rules.product = left(V("factor"), sign(S("*/%")))
+  rules.factor = at_once(Cp() * sign("-") * V("factor"), negated) + V("operand") * (Cp() *
+    (t.over_all * Cc(false) + word("ago") * t.expect(t.duration, "a time such as 1d"))) ^ 0 / postfix
+  rules.operand = leaf("duration", t.duration) + leaf("number", t.number)
+    + at_once(Cp() * (t.function_name - t.reserved) * token("(") * lpeg.Ct(leaf("all", sign("*")) * #P(")") +
+      V("ranged") * (token(",") * V("ranged")) ^ 0) * close, call)
+    + leaf("name", t.name - t.reserved) * -P("(") + leaf("name", t.quoted) + leaf("text", t.text)
+    + at_once(token("(") * V("expression") * close, function(e) return e end)
+    + t.expect(P(false), "a number, a name or '('")
+end
+
+local function add_questions(lpeg, t, rules)
+  local P, V, Cc, Cg, Ct = lpeg.P, lpeg.V, lpeg.Cc, lpeg.Cg, lpeg.Ct
+  local token, word, leaf, wanted = t.token, t.word, t.leaf, t.expect
+  local function given(kind, what) return Ct(Cg(Cc(kind), "kind") * Cg(lpeg.Cp(), "at") * what) end
+  local function list(one) return one * (token(",") * one) ^ 0 end
+  local whole = checked(lpeg, t.number, function(n) return n end, function(n)
+    return (n < 1 or n % 1 ~= 0) and "top takes a whole number above 0,"
   end)
   local ranked = word("top") + word("bottom")
-  local a_reducer = expect(leaf("reducer", function_name - reserved - ranked) * #(P(",") + clause - over_all + -1) +
-    V("ranged"), "a reducer (sum, avg, p99, …)")
-  local a_key = expect(leaf("time", word("time") * token("(") * expect(duration + number, "seconds") *
-    expect(token(")"), "')'")) + leaf("$", P("$") * C(digits + letter * (letter + R("09")) ^ 0) * space) +
-    leaf("name", name + quoted), "a key (module, name, …)")
-  local function given(kind, what) return Ct(Cg(Cc(kind), "kind") * Cg(Cp(), "at") * what) end
-  local items = given("items", a_reducer * (token(",") * a_reducer) ^ 0)
-  local rank = given("top", word("top") * expect(whole, "a number")) +
-    given("bottom", word("bottom") * expect(whole, "a number"))
-  local ranks = rank * given("rest", word("and") * expect(word("rest"), "'rest'") * Cc(true)) ^ -1
-  local over = word("over") * expect(word("time"), "'time'")
-  local clauses = given("by", word("by") * expect(token("("), "'('") * a_key *
-      (token(",") * a_key) ^ 0 * expect(token(")"), "',' or ')'"))
-    + given("of", word("of") * an_expression)
-    + given("where", word("where") * an_expression)
-
-  return {
-    column = space * V("expression") * expect(P(-1), "an operator or the end"),
-    question = Ct(space * (ranks * (-(clause + -1) * items) ^ -1 + -ranked * items) * clauses ^ 0 *
-      given("over_time", over * Cc(true)) ^ -1 * expect(P(-1), "',', by, of, where or the end")),
-    key = space * a_key * expect(P(-1), "the end of the key"),
-    ranged = Cp() * V("expression") * Cp() / function(from, e, to)
-      e.from, e.to = from, to
-      return e
-    end,
-    expression = left(V("both"), word("or") * Cc("or")),
-    both = left(V("denied"), word("and") * Cc("and")),
-    denied = at_once(Cp() * C(word("not")) * V("denied"), function(at, _, e) return negated(at, "not", e) end)
-      + V("compared"),
-    compared = V("sum") * (Cp() * sign(P(">=") + "<=" + "==" + "!=" + S("<>")) * V("sum") +
-      Cp() * sign("=~") * expect(leaf("regex", regex), "a /regular expression/")) ^ -1 / chain,
-    sum = left(V("product"), sign(S("+-"))),
-    product = left(V("factor"), sign(S("*/%"))),
-    factor = at_once(Cp() * sign("-") * V("factor"), negated) + V("operand") * (Cp() *
-      (over_all * Cc(false) + word("ago") * expect(duration, "a time such as 1d"))) ^ 0 / postfix,
-    operand = leaf("duration", duration) + leaf("number", number)
-      + at_once(Cp() * (function_name - reserved) * token("(") *
-        Ct(leaf("all", sign("*")) * #P(")") + V("ranged") * (token(",") * V("ranged")) ^ 0) *
-        expect(token(")"), "')'"), call)
-      + leaf("name", name - reserved) * -P("(") + leaf("name", quoted) + leaf("text", text)
-      + at_once(token("(") * V("expression") * expect(token(")"), "')'"), function(e) return e end)
-      + expect(P(false), "a number, a name or '('"),
-  }
+  local items = given("items", list(wanted(leaf("reducer", t.function_name - t.reserved - ranked) *
+    #(P(",") + t.clause - t.over_all + -1) + V("ranged"), "a reducer (sum, avg, p99, …)")))
+  local key = wanted(leaf("time", word("time") * token("(") * wanted(t.duration + t.number, "seconds") *
+    wanted(token(")"), "')'")) + leaf("$", t.capture) + leaf("name", t.name + t.quoted), "a key (module, name, …)")
+  local rank = (given("top", word("top") * wanted(whole, "a number")) +
+    given("bottom", word("bottom") * wanted(whole, "a number"))) *
+    given("rest", word("and") * wanted(word("rest"), "'rest'") * Cc(true)) ^ -1
+  local expression = wanted(V("ranged"), "an expression")
+  local clauses = given("by", word("by") * wanted(token("("), "'('") * list(key) *
+    wanted(token(")"), "',' or ')'")) + given("of", word("of") * expression) +
+    given("where", word("where") * expression)
+  rules.key = t.space * key * wanted(P(-1), "the end of the key")
+  rules.question = Ct(t.space * (rank * (-(t.clause + -1) * items) ^ -1 + -ranked * items) * clauses ^ 0 *
+    given("over_time", word("over") * wanted(word("time"), "'time'") * Cc(true)) ^ -1 *
+    wanted(P(-1), "',', by, of, where or the end"))
 end
 
 -- Reads a text from the rule `rule` on. Returns what it captures | nil, what is wrong, with the position
@@ -164,8 +172,9 @@ local function read(rule, text, expected)
   if not pattern then
     local lpeg = require("kstat.lpeg")
     lpeg.setmaxstack(STACK)
-    local rules = make_rules(lpeg)
-    rules[1] = rule
+    local tokens, rules = make_tokens(lpeg), { rule }
+    add_expressions(lpeg, tokens, rules)
+    add_questions(lpeg, tokens, rules)
     pattern = lpeg.P(rules)
     patterns[rule] = pattern
   end
