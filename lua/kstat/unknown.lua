@@ -173,7 +173,10 @@ function unknown.statistics(names, kstats, known)
       end
     end
     if not found then
-      all = all or statistics_of(kstats)
+      if not all then
+        all = statistics_of(kstats)
+        all.module, all.instance, all.name = true, true, true
+      end
       lines[#lines + 1] = not all[name] and unknown.line("no selected kstat has", name, all) or nil
     end
   end

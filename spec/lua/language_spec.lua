@@ -71,6 +71,8 @@ describe("a question", function()
     assert.equal("", answer("sum by (nothing) of u"))
     local r = run.run({ "kstat", "-r", path, "-a", "sum by (staet) of u" })
     assert.same({ 1, "", "kstat: no selected kstat has 'staet'; did you mean 'state'?\n" }, { r.status, r.out, r.err })
+    assert.equal("kstat: no selected kstat has 'modul'; did you mean 'module'?\n",
+      run.run({ "kstat", "-r", path, "-a", "sum by (modul) of u" }).err)
   end)
 
   it("has filters of numbers, texts and regular expressions", function()
@@ -256,6 +258,7 @@ describe("a distribution in a question", function()
   end)
 
   it("does not merge with another unit, and is told where it is no number", function()
+    assert.error_matches(function() ask("sum of latency / 1000") end, "a distribution is no number: p99%(x%), mean")
     for question, want in pairs({ ["p99 of buckets"] = "asked:1:latency is in ns and asked:1:size in bytes",
       ["stddev of latency"] = "stddev() is of numbers, and 'latency' is a distribution" }) do
       local agg = assert(kstat.aggregate(question))

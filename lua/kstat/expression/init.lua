@@ -104,6 +104,14 @@ end
 
 local function opposite(v) return v and 1 - v end
 
+-- A value as a number; nil if it is none.
+local function number_of(v)
+  if type(v) == "userdata" then
+    core.fail("a distribution is no number: p99(x), mean(x), count(x) and others of it are")
+  end
+  return tonumber(v)
+end
+
 -- Of numbers.
 local ARITHMETIC = {
   ["+"] = function(a, b) return a + b end,
@@ -186,7 +194,7 @@ local function call(f, functions)
   return function(row, mode)
     local values = {}
     for i, e in ipairs(functions) do
-      values[i] = tonumber(e(row, mode))
+      values[i] = number_of(e(row, mode))
       if not values[i] then
         return nil
       end
@@ -260,7 +268,7 @@ function BUILD.binary(tree, context)
     return function(row, mode) return compare(left(row, mode), right(row, mode)) end
   end
   return function(row, mode)
-    local a, b = tonumber(left(row, mode)), tonumber(right(row, mode))
+    local a, b = number_of(left(row, mode)), number_of(right(row, mode))
     return a and b and apply(a, b)
   end
 end
