@@ -2,7 +2,8 @@
  * recording.c - the size of a recording of a whole machine over a day, one sample every 10 s, and the
  * cost of a sample. The machine is invented: 64 CPUs, 60 disks, 20 links, 150 interrupts and others, 500
  * kstats with 8,000 values. About 1,500 of them change between two samples as counters and gauges do: by
- * random numbers around a rate; times change in steps of the kernel's clocks, bytes in blocks.
+ * random numbers around a rate; times change in steps of the kernel's clocks, bytes in blocks. An argument
+ * names the file to which the recording goes.
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
@@ -226,7 +227,7 @@ text_size(kstat_ctl_t *kc, size_t *kstats, size_t *values)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	struct machine *m = calloc(1, sizeof(*m));
 	char path[] = "/tmp/kstat-bench-XXXXXX";
@@ -269,6 +270,8 @@ main(void)
 	    1000 * cpu / SAMPLES, cpu / SAMPLES / 10, cpu / SAMPLES <= 0.01 ? "met" : "missed");
 	ks_recorder_close(rec);
 	(void)kstat_close(kc);
+	if (argc > 1)
+		(void)rename(path, argv[1]);
 	(void)unlink(path);
 	return 0;
 }

@@ -379,13 +379,14 @@ decode_data(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in)
 
 	k->still = true;
 	for (size_t i = 0; i < k->nvalues; i++) {
+		struct ks_rec_trend *t = &s->trend[k->first + i];
 		int rc = 0;
 
 		if (v[i].width > 0) {
-			struct ks_rec_trend *t = &s->trend[k->first + i];
-
+			if ((t->step | t->last) == 0 && is_expected(in))
+				continue; /* most numbers stay what they are */
 			rc = decode_number(&v[i], t, in, s->version);
-			k->still &= t->step == 0 && t->last == 0;
+			k->still &= (t->step | t->last) == 0;
 		} else if (v[i].type != KS_STORE_EVENT) {
 			rc = decode_text(s, &v[i], in);
 		}
