@@ -1,5 +1,5 @@
--- Jumps in a recording of a day, a sample every 10 s of a machine with 500 kstats (recording.c), and in the 8,640 samples
--- of a file of sar: one interval is shown, in the first hour, at noon and in the last one.
+-- Jumps in a recording of a day, a sample every 10 s of a machine with 500 kstats (recording.c), and in the 8,640
+-- samples of a file of sar: one interval is shown, in the first hour, at noon and in the last one.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 
@@ -38,10 +38,14 @@ local function measure()
   for _, hour in ipairs({ 0.5, 12, 23.5 }) do
     local ours, wall = figure.measure({ os.getenv("KSTAT_BUILD") .. "/bin/kstat", "-p", "-r", rec, "--at",
       tostring(math.floor(START + hour * 3600)), "cpu_stat:0" })
-    local theirs = sar_start and figure.measure({ "sh", "-c", ("LC_ALL=C TZ=UTC exec sar -u -f %s -s %s -e %s"):format(sar,
-      os.date("!%T", sar_start + math.floor(hour * 3600)), os.date("!%T", sar_start + math.floor(hour * 3600) + 15)) })
+    local function clock(seconds)
+      return os.date("!%T", sar_start + math.floor(hour * 3600) + seconds)
+    end
+    local theirs = sar_start and figure.measure({ "sh", "-c",
+      ("LC_ALL=C TZ=UTC exec sar -u -f %s -s %s -e %s"):format(sar, clock(0), clock(15)) })
     figure.print(("a jump to hour %g of a day"):format(hour), ("%.1f ms CPU, %.1f ms"):format(ours, wall),
-      theirs and ("sar %.1f ms CPU"):format(theirs) or "-", theirs and ours / theirs or "-", "at most 15 ms", ours <= 15)
+      theirs and ("sar %.1f ms CPU"):format(theirs) or "-", theirs and ours / theirs or "-", "at most 15 ms",
+      ours <= 15)
   end
 end
 
