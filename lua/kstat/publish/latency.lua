@@ -23,13 +23,16 @@ local seconds = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
 -- @fails "EINVAL" a negative value, one that is no number, or 2^64 and more: it is counted in `out_of_range` alone
 -- @function latency:add
 if library.fn then
-  local add_number, add_since, result = library.fn.add_number, library.fn.add_since, library.result
+  local fn, result = library.fn, library.result
+  local add_value, add_number, add_since = fn.add_value, fn.add_number, fn.add_since
   function latency_methods.add(self, value)
     if not self.record then
       check.usage("the latency was deleted")
     end
     if type(value) ~= "number" then
       value = check.number(value, "value")
+    elseif value >= 0 and value < 9007199254740992 then -- the conversion to uint64_t cuts the fraction off
+      return result(add_value(self.record, value))
     end
     return result(add_number(self.record, value))
   end
