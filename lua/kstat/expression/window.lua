@@ -58,16 +58,16 @@ local function sweep(set, time)
   set.swept = time
 end
 
-local function series_of(set, key, created, time)
+local function series_of(set, key, time)
   local seen = set.clock.seen
   if set.series == nil or seen[set] ~= set.series then
     set.series, set.n, set.swept = {}, 0, nil
     seen[set] = set.series
   end
   local series = set.series[key]
-  if not series or series.created ~= created or time < series.time then
+  if not series or time < series.time then
     set.n = set.n + (series and 0 or 1)
-    series = { created = created, time = time, state = set.accumulator and set.accumulator.new(),
+    series = { time = time, state = set.accumulator and set.accumulator.new(),
       window = not set.accumulator and core.window(set.kind, set.seconds) }
     set.series[key] = series
     check_memory(set)
@@ -145,15 +145,15 @@ end
 local function sliding(set, group, feed, read)
   local clock = set.clock
   return function(row, mode)
-    local k, key, created, time = row.kstat, nil, nil, clock.time
+    local k, key, time = row.kstat, nil, clock.time
     if group then
       key = tostring(row[group].key)
     elseif not k then
       error(("%s() follows the kstat of a row, and this row has none"):format(set.name), 0)
     else
-      key, created, time = core.kid(k), k.crtime, k.snaptime or clock.time
+      key, time = core.kid(k), k.snaptime or clock.time -- one that is created anew has another kid
     end
-    local series = series_of(set, key, created, time)
+    local series = series_of(set, key, time)
     if series.tick ~= clock.tick then
       series.tick = clock.tick
       feed(series, row, time)
@@ -173,7 +173,7 @@ function window.accumulator(reducer, text, tree, seconds, clock)
   local set = new_set(text, tree, KINDS[reducer.key] or "all", seconds, clock)
   return {
     windowed = true,
-    new = function(group) return series_of(set, tostring(group.key), nil, clock.time or 0) end,
+    new = function(group) return series_of(set, tostring(group.key), clock.time or 0) end,
     add = function(series, values, n)
       for i = 1, n do
         add(set, series, clock.time, values[i])
