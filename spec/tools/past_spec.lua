@@ -220,6 +220,8 @@ describe("the past", function()
       end
       local shown, err, status = times("1")
       assert.same({ expected, "", 0 }, { shown, err, status })
+      local _, rates = run.run({ "kstat", "--rate", "-p", "-r", dir, "app:::n", "10" }).out:gsub("n\t10\n", "")
+      assert.equal(20, rates)
       local r = kstat({ "-r", dir .. "/a.rec", "-r", dir .. "/b.rec", "1" })
       assert.equal(kstat({ "-r", dir, "1" }).out, r.out)
       local words = { "kstatlua", "-r", dir .. "/a.rec", "-r", dir .. "/b.rec", "kstat", "-p", "app:::at", "1" }
