@@ -131,16 +131,14 @@ end
 
 -- Returns function(status), which tells when samples begin not to be written, and when that ends.
 local function watch(path)
-  local problem, before
+  local problem, before = nil, 0 -- and how many were dropped before it
   return function(status)
     if status.problem and status.problem ~= problem then
-      before = before or status.dropped
       tool.tell(status.problem .. "; samples are dropped until that ends")
     elseif problem and not status.problem then
       tool.tell(("%s: samples are written again; %d were dropped"):format(path, status.dropped - before))
-      before = nil
     end
-    problem = status.problem
+    problem, before = status.problem, status.problem and before or status.dropped
   end
 end
 

@@ -199,6 +199,15 @@ kstat-20231117-100000.rec
     assert.is_true(samples(dir .. "/whole") > 1)
   end)
 
+  it("is made again when somebody removes it", function()
+    local pid = start("unix:0:system_misc 0.01")
+    run.await("samples", function() return samples() > 0 end)
+    run.shell("rm -r " .. dir)
+    run.await("samples again", function() return samples() > 2 end)
+    run.stop(pid)
+    assert.falsy(run.read_file(dir .. ".out"):find("No such file", 1, true))
+  end)
+
   -- KSTAT_KILLS: how many recorders are killed; `make soak` kills 10,000.
   it("loses no sample, however often recorders are killed", function()
     local kills = tonumber(os.getenv("KSTAT_KILLS")) or 20

@@ -272,13 +272,40 @@ is_full(const struct ks_rec_dir *d)
 	return (uint64_t)d->file.size >= d->limits.bytes / FILES;
 }
 
-/* True if somebody removed the file that is written. */
+/* True if somebody removed an open file or directory. */
 static bool
-is_gone(const struct ks_rec_dir *d)
+is_gone(int fd)
 {
 	struct stat st;
 
-	return fstat(d->file.fd, &st) == 0 && st.st_nlink == 0;
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* Opens the directory and locks it. It is made if there is none. */
+static int
+open_directory(struct ks_rec_dir *d)
+{
+	if (mkdir(d->path, 0750) != 0 && errno != EEXIST)
+		return fail(d->path);
+	d->fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->fd < 0)
+		return fail(d->path);
+	if (ks_rec_lock(d->fd) == 0)
+		return 0;
+	return errno == EWOULDBLOCK ?
+	    ks_fail(EWOULDBLOCK, "%s: another recorder writes into this directory", d->path) : fail(d->path);
+}
+
+/* Opens the directory again if somebody removed it; what is there by its name now is another one. */
+static int
+find_directory(struct ks_rec_dir *d)
+{
+	if (d->fd >= 0 && !is_gone(d->fd))
+		return 0;
+	if (d->fd >= 0)
+		(void)close(d->fd);
+	d->fd = -1;
+	return open_directory(d);
 }
 
 bool
@@ -292,11 +319,11 @@ add(struct ks_rec_dir *d, const struct ks_rec_item *item)
 {
 	bool is_key = item->kind == KS_REC_KEY;
 
-	if (check_free(d) != 0)
+	if (find_directory(d) != 0 || check_free(d) != 0)
 		return -1;
 	if (d->is_broken && !is_key)
 		return ks_fail(EAGAIN, "%s: a sample before this one was not written", d->path);
-	if (!d->is_open || is_gone(d) || (is_key && (is_full(d) || d->day != ks_rec_day(item->time_of_day)))) {
+	if (!d->is_open || is_gone(d->file.fd) || (is_key && (is_full(d) || d->day != ks_rec_day(item->time_of_day)))) {
 		if (!is_key)
 			return ks_fail(EAGAIN, "%s: the file was removed", d->path);
 		if (start_file(d, item) != 0)
@@ -325,15 +352,7 @@ ks_rec_dir_open(struct ks_rec_dir *d, const char *path, const struct ks_rec_limi
 	*d = (struct ks_rec_dir){ .path = strdup(path), .fd = -1, .limits = *limits, .is_broken = true };
 	if (d->path == NULL)
 		return ks_fail(ENOMEM, "out of memory for a recorder");
-	if (mkdir(path, 0750) != 0 && errno != EEXIST)
-		return fail(path);
-	d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->fd < 0)
-		return fail(path);
-	if (ks_rec_lock(d->fd) == 0)
-		return 0;
-	return errno == EWOULDBLOCK ? ks_fail(EWOULDBLOCK, "%s: another recorder writes into this directory", path) :
-	    fail(path);
+	return open_directory(d);
 }
 
 void

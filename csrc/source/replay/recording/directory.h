@@ -6,7 +6,7 @@
  *
  * Room for a sample is made before it is written, so that the limits hold at each moment. What is removed for it is
  * always the oldest file; and only files with such a name and the header of a recording are, which are no links and
- * belong to the recorder's user. The directory is locked as long as it is open.
+ * belong to the recorder's user. The directory is locked as long as it is open. One that was removed is made again.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_RECORDING_DIRECTORY_H
