@@ -300,6 +300,25 @@ describe("a value over time", function()
     return list
   end
 
+  it("is of one distribution after the other where a kstat is made anew with other buckets", function()
+    local samples, layouts = {}, { { "exponential", 1, 16, 1 }, { "exponential", 1, 16, 0 }, { "linear", 1, 16, 1 } }
+    for s = 1, 9 do
+      local layout, counts = layouts[math.ceil(s / 3)], { 0, 1, s }
+      for i = 4, ({ 9, 6, 17 })[math.ceil(s / 3)] do
+        counts[i] = 0
+      end
+      samples[s] = { capture.named("served", math.ceil(s / 3), 100 + s, ('"buckets":[%s],"type":"%s","range_min":%d,' ..
+        '"range_max":%d,"stepping":%d'):format(table.concat(counts, ","), unpack(layout))) }
+    end
+    local file, list = capture.file(samples), {}
+    local r = run.run({ "kstat", "-r", file, "-pa", "count(buckets, 2s) by (name)", "app", "1" })
+    assert.same({ "", 0 }, { r.err, r.status })
+    for n in r.out:gmatch("\t(%d+)") do
+      list[#list + 1] = tonumber(n)
+    end
+    assert.same({ 0, 1, 2, 5 + 1, 1 + 5, 2, 8, 1 + 8, 2 }, list) -- what is linear merges with nothing before it
+  end)
+
   it("is reduced over the last so many seconds", function()
     assert.same({ 1, 1.5, 2, 2.5, 3, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5 }, answers("avg(v, 60s)", "::a"))
     assert.same({ 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, answers("min(v, 30s)", "::a"))

@@ -79,16 +79,33 @@ local function series_of(set, key, time)
   return series
 end
 
--- Adds the distribution of an interval, and takes away those that are too old.
+local function minus(a, b)
+  return a - b
+end
+
+-- Takes the oldest distribution away. What merged at a coarser scale cannot be taken back: the others merge anew.
+local function forget_oldest(series, past)
+  local ok, rest = pcall(minus, series.merged, past[past.first].distribution)
+  past[past.first], past.first = nil, past.first + 1
+  if not ok then
+    rest = past[past.first].distribution
+    for i = past.first + 1, past.n do
+      rest = rest + past[i].distribution
+    end
+  end
+  series.merged = rest
+end
+
+-- Adds the distribution of an interval, and takes away those that are too old. One that does not merge with these, of a
+-- kstat that was made anew with other buckets or another unit, begins anew.
 local function add_distribution(set, series, time, d)
-  local past = series.past or { first = 1, n = 0 }
-  series.past, set.bytes = past, DISTRIBUTION
+  local merged = series.merged and series.merged:merge(d)
+  local past = merged and series.past or { first = 1, n = 0 }
+  series.past, series.merged, set.bytes = past, merged or d, DISTRIBUTION
   past.n = past.n + 1
   past[past.n] = { time = time, distribution = d }
-  series.merged = series.merged and assert(series.merged:merge(d)) or d
   while time - past[past.first].time >= set.seconds * 0.999 do
-    series.merged = series.merged - past[past.first].distribution
-    past[past.first], past.first = nil, past.first + 1
+    forget_oldest(series, past)
   end
   return past.n - past.first + 1
 end
