@@ -99,6 +99,22 @@ describe("a row of kstat.nginx", function()
     assert.equal(1, server:counted()["app,sizes,idle,time:count"])
   end)
 
+  it("is removed when idle, and alone, where its labels end like the name of a distribution", function()
+    start({ setup = "expire = 1", init = [[ways = kn:counter("ways", { labels = { "host", "way" } })
+      sides = kn:counter("sides", { labels = { "way" } })]],
+      locations = [[location /count { content_by_lua_block { ways:add(1, "a", "out") ngx.print("counted") } }
+        location /once { content_by_lua_block { ways:add(1, "a", "in") sides:add(1, "in") ngx.print("counted") } }]] })
+    assert.equal("counted", server:get("/once"))
+    local n = 0
+    run.await("the end of idle rows", function()
+      server:get("/count")
+      n = n + 1
+      local metrics = server:metrics()
+      return not metrics['sides_total{way="in"}'] and not metrics['ways_total{host="a",way="in"}']
+    end)
+    assert.equal(n, server:metrics()['ways_total{host="a",way="out"}'])
+  end)
+
   it("is not shown where it is that of refused labels and nothing was refused", function()
     start({ setup = "labels = { 'host' }, max_rows = 1" })
     local name = 'nginx_http_requests_total{host="other",code="2xx"}'

@@ -1,4 +1,5 @@
 --- Labels as they may be shown, and names of kstats made of them.
+local distributions = require("kstat.nginx.distributions")
 local text = require("kstat.text")
 
 local M = {}
@@ -60,7 +61,8 @@ function M.statistic(name, most)
   return plain:sub(1, most - HASH - 1) .. "_" .. ngx.md5(name):sub(1, HASH)
 end
 
---- The name of the kstat of a row. It is readable, and has a hash where different labels could give the same name.
+--- The name of the kstat of a row. It is readable, and has a hash where different labels could give the same name, or
+-- where it would end like that of a distribution: "bytes,in" is no kstat of the row "bytes".
 -- @string prefix what the name begins with; "" for rows of servers, whose names never begin like that of another kind
 -- @tparam {string,...} values clean labels
 -- @treturn string at most 25 bytes
@@ -81,6 +83,7 @@ function M.row(prefix, values)
       words[1] == "stream") then
     changed = true
   end
+  changed = changed or #values > 0 and distributions.row_of(name) ~= name
   if changed or #name > MOST_NAME then
     local hash = ngx.md5(prefix .. "\0" .. table.concat(values, "\0")):sub(1, HASH)
     name = name:sub(1, MOST_NAME - HASH - 1) .. "~" .. hash
