@@ -125,6 +125,21 @@ describe("kstatlua diff", function()
       field(list[1], "base"), field(list[1], "window"), field(list[1], "time") })
   end)
 
+  it("finds one change among thousands of statistics that stand still, and what came between base and window", function()
+    file = file_of(200, function(i, list)
+      for j = 1, 3000 do
+        list[#list + 1] = one("app", "still" .. j, "misc", 1, i, "count", 5)
+      end
+      list[#list + 1] = capture.kstat("app", 0, "level", "misc", 1, 1, 1000 + STEP * i, ('"level":%d.5'):format(
+        i > 119 and 0 or 1))
+      list[#list + 1] = i >= 98 and one("app", "new", "misc", 1900, i, "count", i) or nil
+    end)
+    local window = { "--from", tostring(START + 1200), "--to", tostring(START + 2000), "--base", tostring(START) }
+    local r = run.run({ "kstatlua", "diff", "-r", file, (table.unpack or unpack)(window) })
+    assert.truthy(r.out:find("app:0:level level  1.50 -> 0.50", 1, true), r.out)
+    assert.truthy(r.out:find("came: app 0:new", 1, true), r.out)
+  end)
+
   it("compares two recordings", function()
     file = file_of(100, step("busy", 1, 10000, 10000))
     local other = file_of(100, step("busy", 1, 30000, 30000))

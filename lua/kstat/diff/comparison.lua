@@ -14,12 +14,30 @@ local CHANGE = 0.2 -- of the greater median
 local DISCOVERY = 0.05 -- the share of false discoveries
 local SPREAD = 0.05 -- of the greater median: nothing is held to spread less
 
--- The rows that are on both sides, with `base` and `window`, their medians, `p` and `weight`.
+-- Whether all figures of both spans are equal.
+local function stands_still(before, now)
+  for _, list in ipairs({ before, now }) do
+    for i = 1, #list do
+      if list[i] ~= before[1] then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- The rows that are on both sides, with `base` and `window`, their medians, `p` and `weight`; the probabilities of all
+-- that were tested, and how many rows were compared. What stands still is no test: it cannot differ by chance, and
+-- would hide others among many (R. E. Tarone, "A modified Bonferroni method for discrete data", 1990).
 local function rows_of(base, window)
-  local rows, probabilities = {}, {}
+  local rows, probabilities, compared = {}, {}, 0
   for name, now in pairs(window) do
     local before = base[name]
-    if before and #before >= LEAST_BLOCKS and #now >= LEAST_BLOCKS then
+    -- The state of a process, such as the number of its CPU, is a matter of the moment.
+    local state = now.row.module == "process" and now.row.unit == "" and not now.row.counter
+    local both = before and not state and #before >= LEAST_BLOCKS and #now >= LEAST_BLOCKS
+    compared = compared + (both and 1 or 0)
+    if both and not stands_still(before, now) then
       local row = now.row
       row.base, row.window = ranks.median(before), ranks.median(now)
       local size, greatest = math.abs(row.window - row.base), math.max(math.abs(row.base), math.abs(row.window))
@@ -32,7 +50,7 @@ local function rows_of(base, window)
       probabilities[#probabilities + 1] = row.p
     end
   end
-  return rows, probabilities
+  return rows, probabilities, compared
 end
 
 -- What a person asks about first: of rows that differ about as much, these classes and units come before others.
@@ -41,11 +59,7 @@ for i, class in ipairs({ "disk", "net", "fs", "gpu", "pressure", "process_io", "
   CLASSES[class] = i
 end
 
--- Gauges without a unit, such as the number of a CPU, come last.
 local function place(row)
-  if row.unit == "" and not row.counter then
-    return 100
-  end
   return row.publisher and 0 or CLASSES[row.class] or 99
 end
 
@@ -142,14 +156,14 @@ function comparison.compare(what)
   if not ok then
     return nil, message, 3
   end
-  local rows, probabilities = rows_of(base.figures, window.figures)
+  local rows, probabilities, compared = rows_of(base.figures, window.figures)
   local different, changed = significant(rows, probabilities), news.changed(before, now)
   local leaders, things = look_closer(what, different, changed)
   if not leaders then
     return nil, things, 3
   end
-  return { rows = #probabilities, different = #different, leaders = leaders, changed = changed,
-    news = news.lines(things, what.open_base and 0 or what.window[1]), times = what.times,
+  return { rows = compared, different = #different, leaders = leaders, changed = changed,
+    news = news.lines(things, what.open_base and 0 or math.min(what.base[2], what.window[1])), times = what.times,
     base_times = what.base_times, window = what.window, base = what.base }
 end
 

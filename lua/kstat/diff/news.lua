@@ -60,7 +60,8 @@ local function thing_of(change)
   return change.module, change.instance, (change.name:gsub(",%l+$", ""))
 end
 
--- What a process used since it began, with its children that ended: CPU seconds; and bytes from and to disks.
+-- What a process used since it began: CPU seconds, with those of its children that ended; bytes from and to disks; and
+-- the memory that it had at most.
 local function used(ks, thing)
   local k = ks:lookup("process", thing.instance, thing.kstat)
   local io = ks:lookup("process", thing.instance, thing.kstat .. ",io")
@@ -70,6 +71,8 @@ local function used(ks, thing)
       cpu = cpu + (type(time) == "number" and time / 1e9 or 0)
     end
     thing.cpu = cpu > 0 and cpu or thing.cpu -- it may have gone meanwhile
+    local memory = k:get("rssize")
+    thing.memory = math.max(thing.memory or 0, type(memory) == "number" and memory or 0)
   end
   if io then
     local read, written = io:get("nread", "nwritten")
@@ -79,7 +82,8 @@ end
 
 --- Notes what comes and goes.
 -- @treturn table `things` ({table,...}): each with `module`, `instance`, `kstat`, `came` or `went` (numbers of
--- samples), `again` (boolean): it went and came at once; of processes `cpu` (seconds) and `bytes` that they used
+-- samples), `again` (boolean): it went and came at once; of processes `cpu` (seconds), `bytes` and `memory` (bytes)
+-- that they used
 -- @treturn function(ks, i, changed, added, deleted) to be called at each sample with what ks:update() returned
 function news.watcher()
   local things, alive = {}, {}
@@ -146,14 +150,15 @@ local function verb(group)
 end
 
 local function line_of(group)
-  local names, n, cpu, bytes = {}, #group, 0, 0
+  local names, n, cpu, bytes, memory = {}, #group, 0, 0, 0
   for i, thing in ipairs(group) do
     names[i] = group.process and ("%d"):format(thing.instance) or ("%d:%s"):format(thing.instance, thing.kstat)
     cpu, bytes = cpu + (thing.cpu or 0), bytes + (thing.bytes or 0)
+    memory = math.max(memory, thing.memory or 0)
   end
   local more = n > MOST and (" and %d more"):format(n - MOST) or ""
   return { what = verb(group), module = group.module, process = group.process, n = n, at = group.at, cpu = cpu,
-    bytes = bytes, names = table.concat(names, " ", 1, math.min(n, MOST)) .. more }
+    bytes = bytes, memory = memory, names = table.concat(names, " ", 1, math.min(n, MOST)) .. more }
 end
 
 --- Brings things together: those of the same modules that did the same, and processes of one name.
@@ -161,7 +166,7 @@ end
 -- @int first number of the last sample of the base: what happened until then is usual
 -- @treturn {table,...} `what` ("came", "went", "restarted", "came and went"), `module`, `process` (?string: the name
 -- of the processes), `n`, `names` (string), `at` (number of the sample at which the first one did), of processes `cpu`
--- (seconds) and `bytes`; the dearest first
+-- (seconds), `bytes` (of all) and `memory` (bytes, of the largest); the dearest first
 function news.lines(things, first)
   local groups, list, usual = {}, {}, {}
   for _, thing in ipairs(joined(things)) do
@@ -188,7 +193,7 @@ function news.lines(things, first)
       lines[#lines + 1] = line_of(group)
     end
   end
-  local function cost(line) return line.cpu + line.bytes / 1e9 end
+  local function cost(line) return line.cpu + line.bytes / 1e9 + line.memory / 1e9 end
   table.sort(lines, function(a, b)
     if cost(a) ~= cost(b) then
       return cost(a) > cost(b)

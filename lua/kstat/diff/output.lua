@@ -67,6 +67,7 @@ local function news_line(line)
   local cost = {}
   cost[1] = line.cpu > 0 and ("%.1f s CPU"):format(line.cpu) or nil
   cost[#cost + 1] = line.bytes > 0 and figure(line.bytes) .. "B of I/O" or nil
+  cost[#cost + 1] = line.memory > 1e8 and figure(line.memory) .. "B of memory" or nil
   return ("%s: %s %s%s"):format(line.what, line.process and "process " .. line.process or line.module, line.names,
     cost[1] and " (" .. table.concat(cost, ", ") .. ")" or "")
 end
@@ -130,8 +131,9 @@ function output.json(result)
     out[#out + 1] = core.json(object) .. "\n"
   end
   for _, line in ipairs(result.news) do
-    add({ "kind", "module", "process", "n", "time", "cpu", "bytes" }, line.what, line.module, line.process, line.n,
-      time(result, line.at), line.process and line.cpu, line.process and line.bytes)
+    local process = line.process
+    add({ "kind", "module", "process", "n", "time", "cpu", "bytes", "memory" }, line.what, line.module, process, line.n,
+      time(result, line.at), process and line.cpu, process and line.bytes, process and line.memory)
   end
   for _, change in ipairs(result.changed) do
     add({ "kind", "statistic", "time", "base", "window" }, "changed", change.name, time(result, change.at),
