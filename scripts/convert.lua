@@ -95,10 +95,10 @@ end
 
 -- --- several machines ----------------------------------------------------------------------------
 
--- The machine that a recording is of: as it says itself, else the name of the file.
+-- The machine that a recording is of: as it says itself; else, or if it is of several, the name of the file.
 local function host_of(ks, path)
   local os = ks:lookup("unix", 0, "os")
-  return os and os:get("nodename") or path:match("([^/]+)$"):gsub("%.[^.]*$", "")
+  return os and not os:get("host") and os:get("nodename") or path:match("([^/]+)$"):gsub("%.[^.]*$", "")
 end
 
 local function open(file, given)
@@ -107,14 +107,16 @@ local function open(file, given)
   return ks or stop(status, message)
 end
 
--- Goes to the sample behind; stores when the one behind that is, nil: there is none.
+-- Goes to the sample behind; stores when the one behind that is, nil: there is none. A machine whose recording is damaged
+-- there ends with it, and `problem` says so.
 local function advance(host)
   if host.started then
-    assert(host[1]:update() ~= nil)
+    host[1]:update() -- the scout was there
   end
   host.started = true
-  assert(host.scout:update() ~= nil)
-  host.next = not host.scout:ended() and host.scout:time_of_day_ns() or nil
+  local ok, message = host.scout:update()
+  host.problem = ok == nil and message or nil
+  host.next = ok ~= nil and not host.scout:ended() and host.scout:time_of_day_ns() or nil
 end
 
 -- The files of each machine: an array of { name =, paths = the files as one stream }.
@@ -194,6 +196,9 @@ local function hosts_to_recording(hosts, selectors, missing, path)
   for _, one in ipairs(hosts) do
     tool.warnings(one[1])
     damaged = damaged or one[1]:damaged()
+    if ok and one.problem then
+      ok, message = nil, one.problem
+    end
   end
   return ok, message, damaged
 end

@@ -85,6 +85,24 @@ describe("a recording of several machines", function()
     assert.matches("count\t10\n$", run.run({ "kstat", "-r", all, "-p", "app:::count", "1" }).out)
   end)
 
+  it("ends a machine whose recording is damaged there, and has the others to their end", function()
+    local damaged, whole = capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5, 5, 5 })
+    run.write_file(damaged, run.read_file(damaged) .. "1002\n[{]\n")
+    local r = run.run({ "kstatlua", "convert", "-o", all, damaged, whole })
+    assert.equal(3, r.status)
+    assert.matches("^convert: [^\n]*/web11000.json: sample 2[^\n]*\n$", r.err)
+    local printed = run.run({ "kstat", "-r", all, "-p", "app:::/count|host/", "1" }).out
+    assert.equal(" 5 web2 1 web1 10 web2 15 web2 ", (printed:gsub("app:0:latency:%w+", ""):gsub("%s+", " ")))
+  end)
+
+  it("is made of one that has several already, too", function()
+    local first, both = capture("web1", 1000, 50, 2, { 1 }), dir .. "/both.rec"
+    convert(first, capture("web2", 1000, 70, 2, { 5 }))
+    assert(os.rename(all, both))
+    convert(both, capture("web2", 1001, 71, 2, { 7 }))
+    assert.matches("host\tweb1\n", run.run({ "kstat", "-r", all, "-p", "app:::host", "1" }).out)
+  end)
+
   it("refuses several files without a recording, and a recording that is read", function()
     local a, b = capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5 })
     assert.matches("no kstat matches", run.run({ "kstatlua", "convert", a, b }).err)
