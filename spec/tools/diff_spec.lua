@@ -125,19 +125,23 @@ describe("kstatlua diff", function()
       field(list[1], "base"), field(list[1], "window"), field(list[1], "time") })
   end)
 
-  it("finds one change among thousands of statistics that stand still, and what came between base and window", function()
-    file = file_of(200, function(i, list)
-      for j = 1, 3000 do
-        list[#list + 1] = one("app", "still" .. j, "misc", 1, i, "count", 5)
-      end
-      list[#list + 1] = capture.kstat("app", 0, "level", "misc", 1, 1, 1000 + STEP * i, ('"level":%d.5'):format(
-        i > 119 and 0 or 1))
-      list[#list + 1] = i >= 98 and one("app", "new", "misc", 1900, i, "count", i) or nil
+  it("finds one change among thousands that stand still, and what came between base and window", function()
+    local still = {}
+    for j = 1, 6000 do
+      still[j] = ('"s%d":5'):format(j)
+    end
+    still = table.concat(still, ",")
+    file = file_of(60, function(i, list)
+      list[#list + 1] = capture.kstat("app", 0, "still", "misc", 1, 1, 1000 + STEP * i, still)
+      list[#list + 1] = capture.kstat("app", 0, "level", "misc", 1, 1, 1000 + STEP * i, i > 39 and '"level":7.5' or
+        '"level":9.5')
+      list[#list + 1] = i >= 30 and one("app", "new", "misc", 1200, i, "count", i) or nil
     end)
-    local window = { "--from", tostring(START + 1200), "--to", tostring(START + 2000), "--base", tostring(START) }
+    local window = { "--from", tostring(START + 400), "--to", tostring(START + 600), "--base", tostring(START) }
     local r = run.run({ "kstatlua", "diff", "-r", file, (table.unpack or unpack)(window) })
-    assert.truthy(r.out:find("app:0:level level  1.50 -> 0.50", 1, true), r.out)
     assert.truthy(r.out:find("came: app 0:new", 1, true), r.out)
+    assert.truthy(r.out:find("of 6041 statistics differ", 1, true), r.out)
+    assert.truthy(r.out:find("app:0:level level  9.50 -> 7.50", 1, true), r.out)
   end)
 
   it("compares two recordings", function()
