@@ -257,8 +257,16 @@ describe("a distribution in a question", function()
     assert.same({}, { keys.range_min, keys.range_max, keys.stepping })
   end)
 
+  it("has a part up to a time where it is of times", function()
+    assert.error_matches(function() ask("share(size, 0.1s)"):get() end, "up to a time, and asked:1:size is in bytes")
+    assert.error_matches(function() ask("share(p99, 0.1s)"):get() end, "of numbers it takes a number in their unit")
+    near(0.5, "share(p99, 150000000) where name == \"latency\"")
+  end)
+
   it("does not merge with another unit, and is told where it is no number", function()
-    assert.error_matches(function() ask("sum of latency / 1000") end, "a distribution is no number: p99%(x%), mean")
+    for _, question in ipairs({ "sum of latency / 1000", "sum of -latency", "count of latency > 5" }) do
+      assert.error_matches(function() ask(question) end, "a distribution is no number: p99%(x%), mean")
+    end
     for question, want in pairs({ ["p99 of buckets"] = "asked:1:latency is in ns and asked:1:size in bytes",
       ["stddev of latency"] = "stddev() is of numbers, and 'latency' is a distribution" }) do
       local agg = assert(kstat.aggregate(question))
@@ -386,6 +394,7 @@ describe("a value over time", function()
       ["avg(x, 1e999ms)"] = "a time above 0 and of at most 30 years expected at character 8",
       ["sum of x > 5s"] = "a time stands in windows, in share() and behind ago",
       ["avg(x, 60)"] = "avg takes 0 numbers, not 1",
+      ["p(x, 99s)"] = "p() takes numbers, no time, behind its expression, at character 1",
     }) do
       local agg, message = kstat.aggregate(text)
       assert.is_nil(agg, text)

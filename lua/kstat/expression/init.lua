@@ -92,8 +92,16 @@ end
 
 local function flag(condition) return condition and 1 or 0 end
 
+-- A value as a number; nil if it is none.
+local function number_of(v)
+  if type(v) == "userdata" then
+    core.fail("a distribution is no number: p99(x), mean(x), count(x) and others of it are")
+  end
+  return tonumber(v)
+end
+
 local function less(a, b)
-  a, b = tonumber(a), tonumber(b)
+  a, b = number_of(a), number_of(b)
   return a and b and flag(a < b)
 end
 
@@ -103,14 +111,6 @@ local function same(a, b)
 end
 
 local function opposite(v) return v and 1 - v end
-
--- A value as a number; nil if it is none.
-local function number_of(v)
-  if type(v) == "userdata" then
-    core.fail("a distribution is no number: p99(x), mean(x), count(x) and others of it are")
-  end
-  return tonumber(v)
-end
 
 -- Of numbers.
 local ARITHMETIC = {
@@ -239,7 +239,7 @@ function BUILD.unary(tree, context)
     return function(row, mode) return same(e(row, mode), 0) end
   end
   return function(row, mode)
-    local v = tonumber(e(row, mode))
+    local v = number_of(e(row, mode))
     return v and -v
   end
 end

@@ -13,7 +13,9 @@
 -- @module kstat.reducers
 local reducers = {}
 
-local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3 } -- of the units of times
+local core = require("kstat.core")
+
+local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, seconds = 1 } -- of the units of times
 
 local accumulators = {}
 
@@ -140,7 +142,6 @@ function accumulators.share(limit)
       end
       state[2] = state[2] + n
     end,
-    get = function(state) return state[2] > 0 and state[1] / state[2] or nil end,
     merge = function(state, other) state[1], state[2] = state[1] + other[1], state[2] + other[2] end,
   }
 end
@@ -314,10 +315,21 @@ local KINDS = {
     return percentile(percent / 100)
   end },
   share = { 1, 1, function(limit)
-    return {
-      accumulator = "share", key = "share " .. limit, arguments = { limit },
-      of = function(self, d) return (d:share(self.time and limit / (SECONDS[d.unit] or 1) or limit)) end,
-    }
+    local found = { accumulator = "share", key = "share " .. limit, arguments = { limit } }
+    function found.get(state)
+      if found.time and state[2] > 0 then
+        core.fail("share() up to a time is of distributions; of numbers it takes a number in their unit")
+      end
+      return state[2] > 0 and state[1] / state[2] or nil
+    end
+    function found:of(d)
+      local unit = self.time and SECONDS[d.unit]
+      if self.time and not unit then
+        core.fail(("share() up to a time, and %s is in %s"):format(d.name, d.unit ~= "" and d.unit or "no unit"))
+      end
+      return (d:share(unit and limit / unit or limit))
+    end
+    return found
   end },
 }
 for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2, llquantize = 4 }) do
@@ -375,6 +387,8 @@ function reducers.make(name, arguments)
   elseif #arguments < kind[1] or #arguments > kind[2] then
     return nil, ("%s takes %d%s numbers, not %d"):format(name, kind[1],
       kind[2] > kind[1] and " or " .. kind[2] or "", #arguments)
+  elseif arguments.time and name ~= "share" and name ~= "ewma" then
+    return nil, name .. "() takes numbers, no time, behind its expression"
   end
   local found, problem = kind[3](unpack(arguments))
   if not found then
