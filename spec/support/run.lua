@@ -118,6 +118,12 @@ function M.start(program, out)
     .out:match("%d+")
 end
 
+--- A port of the loopback interface at which nobody listens now.
+function M.free_port()
+  return M.shell([[python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])']]).out:match("%d+")
+end
+
 --- Returns true if a process exists and has not ended.
 function M.alive(pid)
   local f = io.open(("/proc/%s/stat"):format(pid))

@@ -51,8 +51,7 @@ scrape_configs:
   - job_name: kstat
     static_configs: [ targets: [ %s ] ]
 ]]):format(interval, interval, interval, options.rules or "", table.concat(targets, ", ")))
-    local port = run.shell([[python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])']]).out:match("%d+")
+    local port = run.free_port()
     started[#started + 1] = run.start(("prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
       .. "--web.listen-address=127.0.0.1:%s --log.level=error %s"):format(place, place, port, options.flags or ""),
       place .. "/log")
