@@ -107,8 +107,8 @@ local function open(file, given)
   return ks or stop(status, message)
 end
 
--- Goes to the sample behind; stores when the one behind that is, nil: there is none. A machine whose recording is damaged
--- there ends with it, and `problem` says so.
+-- Goes to the sample behind; stores when the one behind that is, nil: there is none. A machine whose recording is
+-- damaged there ends with it, and `problem` says so.
 local function advance(host)
   if host.started then
     host[1]:update() -- the scout was there

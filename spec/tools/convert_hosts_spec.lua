@@ -95,12 +95,12 @@ describe("a recording of several machines", function()
     assert.equal(" 5 web2 1 web1 10 web2 15 web2 ", (printed:gsub("app:0:latency:%w+", ""):gsub("%s+", " ")))
   end)
 
-  it("is made of one that has several already, too", function()
-    local first, both = capture("web1", 1000, 50, 2, { 1 }), dir .. "/both.rec"
-    convert(first, capture("web2", 1000, 70, 2, { 5 }))
+  it("is made of one that has several already, also together with another of one of them", function()
+    local both = dir .. "/both.rec"
+    convert(capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5 }))
     assert(os.rename(all, both))
-    convert(both, capture("web2", 1001, 71, 2, { 7 }))
-    assert.matches("host\tweb1\n", run.run({ "kstat", "-r", all, "-p", "app:::host", "1" }).out)
+    convert(both, capture("web1", 999, 49, 2, { 1, 1, 1, 1 }))
+    assert.matches("host\tweb2\n", run.run({ "kstat", "-r", all, "-p", "app:::host", "1" }).out)
   end)
 
   it("refuses several files without a recording, and a recording that is read", function()
