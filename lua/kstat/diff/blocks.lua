@@ -71,8 +71,12 @@ end
 local function take(rows, figures, difference)
   rows:take(difference)
   for _, row in ipairs(rows.list) do
-    local figure = row.rate or row.value
-    if figure == figure and math.abs(figure) ~= math.huge then
+    local figure = row.rate
+    if not row.counter then
+      figure = row.value
+    end
+    -- A counter has no rate where its snaptime stands still.
+    if figure and figure == figure and math.abs(figure) ~= math.huge then
       local series = figures[row.name]
       if not series then
         series = { row = row }

@@ -4,11 +4,12 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
-local figure = require("kstat.top.view").number
 local stdout = require("kstat.stdout")
 local text = require("kstat.text")
+local view = require("kstat.top.view")
 
 local output = {}
+local figure = view.number
 
 local MOST = 5 -- kstats that moved with a row
 local MOST_NEWS = 5 -- names of processes
@@ -47,12 +48,12 @@ local function company(leader)
   return list, #leader.others - #list
 end
 
--- Lines with times in front.
+-- Lines with times in front. What others published must not command the terminal.
 local function writer(result)
   local out, width = {}, stdout.window()
   return out, function(at, line)
     local time = at and os.date("%H:%M:%S", math.floor(result.times[at])) or ""
-    line = ("%-8s  %s"):format(time, line)
+    line = ("%-8s  %s"):format(time, view.harmless(line, true))
     out[#out + 1] = (width and text.wrap(line, width, INDENT) or line) .. "\n"
   end
 end

@@ -111,7 +111,10 @@ end
 -- @tparam {number,...} figures at least one
 -- @treturn number
 function ranks.median(figures)
-  local sorted = { (table.unpack or unpack)(figures) }
+  local sorted = {}
+  for i = 1, #figures do
+    sorted[i] = figures[i]
+  end
   table.sort(sorted)
   local n = #sorted
   return (sorted[math.floor((n + 1) / 2)] + sorted[math.floor(n / 2) + 1]) / 2
