@@ -97,13 +97,15 @@ local function within(given, seconds)
 end
 
 -- What to compare of two.
-local function between(before, after)
-  local function opener(file)
-    return function() return open({ replay = { file } }, {}) end
+local function between(given, ...)
+  local list = {}
+  for i, file in ipairs({ ... }) do
+    local one = { replay = { file }, host = given.host }
+    list[i] = { open = function() return open(one, {}) end, times = times_of(one, {}) }
   end
-  local earlier, times = times_of({ replay = { before } }, {}), times_of({ replay = { after } }, {})
-  return { open = opener(after), times = times, window = { 1, #times },
-    open_base = opener(before), base_times = earlier, base = { 1, #earlier } }
+  local before, after = list[1], list[2]
+  return { open = after.open, times = after.times, window = { 1, #after.times },
+    open_base = before.open, base_times = before.times, base = { 1, #before.times } }
 end
 
 local function main()
@@ -122,13 +124,17 @@ local function main()
     what = tool.reading(within, given, seconds)
   elseif #operands == 1 then
     wrong("two recordings are needed, or --at, --from or -r")
+  elseif given.base then
+    wrong("--base is a time of one recording; of two the first one is the base")
   else
-    what = tool.reading(between, table.remove(operands, 1), table.remove(operands, 1))
+    what = tool.reading(between, given, table.remove(operands, 1), table.remove(operands, 1))
   end
   what.selectors = tool.selectors(#operands > 0 and operands or { ":::" })
   local result, message, status = tool.reading(comparison.compare, what)
   if not result then
     tool.stop(status or 3, message)
+  elseif #operands > 0 and result.rows == 0 then
+    tool.stop(1, ("no statistic of '%s' is in the base and in the window"):format(table.concat(operands, " ")))
   end
   tool.write(given.json and output.json(result) or output.text(result, given.all))
   tool.flush()

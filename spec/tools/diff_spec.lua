@@ -171,6 +171,15 @@ describe("kstatlua diff", function()
     assert.truthy(r.out:find("\n1 of 41 statistics differ\n", 1, true))
   end)
 
+  it("compares with a base behind the window, too, and says what came in the window", function()
+    file = file_of(200, function(i, list)
+      list[#list + 1] = i >= 80 and one("app", "new", "misc", 800, i, "count", i) or nil
+    end)
+    local list = found(file, "came", "--from", tostring(START + 500), "--to", tostring(START + 1000), "--base",
+      tostring(START + 1200))
+    assert.same({ 1, START + 800 }, { #list, list[1] and field(list[1], "time") })
+  end)
+
   it("says in one line what it cannot compare", function()
     file = file_of(30, function() end)
     for message, words in pairs({
@@ -178,6 +187,9 @@ describe("kstatlua diff", function()
         { "-r", file, "--from", tostring(START + 250), "--to", tostring(START + 280) },
       ["the base has 0 intervals; at least 5 are needed to tell a difference from chance"] =
         { "-r", file, "--from", tostring(START), "--to", tostring(START + 280) },
+      ["no statistic of 'none other' is in the base and in the window"] = { "-r", file, "2m", "none", "other" },
+      ["--base is a time of one recording; of two the first one is the base; 'kstatlua diff -h' explains"] =
+        { file, file, "--base", "14:00" },
       ["two recordings are needed, or --at, --from or -r; 'kstatlua diff -h' explains"] = { file },
     }) do
       local r = run.run({ "kstatlua", "diff", env = { TZ = "UTC" }, (table.unpack or unpack)(words) })

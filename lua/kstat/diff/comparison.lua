@@ -95,7 +95,8 @@ end
 
 -- Walks the samples around the window, and learns when each thing happened.
 local function look_closer(what, rows, changed)
-  local first = what.open_base and 1 or math.max(what.base[1], 2 * what.window[1] - what.window[2])
+  local is_before = not what.open_base and what.base[1] < what.window[1]
+  local first = what.open_base and 1 or math.max(is_before and what.base[1] or 1, 2 * what.window[1] - what.window[2])
   local record, watch_texts = onset.recorder(rows), news.text_watcher(changed)
   local things, watch = news.watcher()
   local ks = what.open()
