@@ -161,9 +161,11 @@ take_histogram(struct kstat_hist *d, const struct ks_sb *sb, const struct ks_voi
 	bool exact;
 	int rc = -1;
 
-	for (unsigned i = 0; list != NULL && i < nbuckets; i++)
+	if (list == NULL)
+		return ks_fail(ENOMEM, "out of memory for a distribution");
+	for (unsigned i = 0; i < nbuckets; i++)
 		list[i] = (struct bucket){ INFINITY, -INFINITY, ks_hist_cnt(hist, vs->dtype, i) };
-	if (list != NULL && ks_hist_extents(hist, vs->dsz, vs->dtype, voi->dtype, &x, &n, &exact) == 0) {
+	if (ks_hist_extents(hist, vs->dsz, vs->dtype, voi->dtype, &x, &n, &exact) == 0) {
 		for (size_t i = 0; i < n; i++) {
 			list[x[i].bkt].low = fmin(list[x[i].bkt].low, x[i].lo);
 			list[x[i].bkt].high = fmax(list[x[i].bkt].high, x[i].hi);
