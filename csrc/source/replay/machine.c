@@ -104,18 +104,27 @@ ks_machine_choose(struct ks_files *files, const char *host)
 	return 0;
 }
 
+/* The number of the next file from number i on that has samples in a window; that of files if there is none. */
+static size_t
+next_in(const struct ks_files *files, const struct ks_window *w, size_t i)
+{
+	while (i < files->n && (files->file[i].first > w->to || files->file[i].last < w->from))
+		i++;
+	return i;
+}
+
 int
 ks_machine_check(const struct ks_files *files, const struct ks_window *w)
 {
 	struct ks_machine m, first = { .host = "" };
 	const char *path = NULL;
-	size_t looked_at = 0;
+	size_t looked_at = 0, i = next_in(files, w, 0);
 
-	for (size_t i = 0; files->several && i < files->n && looked_at < MOST_LOOKED_AT; i++) {
+	if (next_in(files, w, i + 1) >= files->n)
+		return 0; /* one file is of one machine; to look costs as much as to find a sample */
+	for (; i < files->n && looked_at < MOST_LOOKED_AT; i = next_in(files, w, i + 1)) {
 		const struct ks_file *f = &files->file[i];
 
-		if (f->first > w->to || f->last < w->from)
-			continue;
 		looked_at++;
 		host_of(f->path, &m);
 		if (path != NULL && m.host[0] != '\0' && strcmp(m.host, first.host) != 0)
