@@ -242,6 +242,23 @@ describe("the past", function()
       assert.same({ "100 30 190 100 90 80 90 100 110 ENODATA\n", "" }, { r.out, r.err })
     end)
 
+    it("where one lies within another", function()
+      record("a.rec", 0, 1000)
+      record("b.rec", 200, 300)
+      record("c.rec", 1010, 1100)
+      for _, time in ipairs({ 100, 250, 500, 1010 }) do
+        assert.same({ time }, (times("--at", tostring(MIDNIGHT + time))))
+      end
+      local r = run.run({ "kstatlua", "-r", dir, "-e", ([[
+        local ks = kstat.open()
+        local function show() io.write(ks:clock() - %d, " ") end
+        assert(ks:seek(%d + 505) ~= nil) show()
+        assert(ks:seek(%d + 300) ~= nil) show()
+        assert(ks:update() ~= nil) show()
+        assert(ks:seek(%d + 1010) ~= nil and ks:previous() ~= nil) show()]]):gsub("%%d", MIDNIGHT) })
+      assert.same({ "500 300 310 1000 ", "" }, { r.out, r.err })
+    end)
+
     it("without a difference across a start of the machine", function()
       record("a.rec", 0, 100)
       record("b.rec", 120, 220, { started = 110 })

@@ -275,6 +275,28 @@ ks_files_list(struct ks_files *files, const char *paths, struct ks_buf *damages)
 	return rc;
 }
 
+size_t
+ks_files_before(const struct ks_files *files, size_t i)
+{
+	size_t found = 0;
+
+	for (size_t k = 1; k < i; k++) {
+		if (files->file[k].last > files->file[found].last)
+			found = k;
+	}
+	return found;
+}
+
+size_t
+ks_files_at(const struct ks_files *files, int64_t time)
+{
+	size_t n = 1;
+
+	while (n < files->n && files->file[n].first <= time)
+		n++;
+	return ks_files_before(files, n);
+}
+
 void
 ks_files_remove(struct ks_files *files, size_t i)
 {

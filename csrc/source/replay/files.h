@@ -33,6 +33,15 @@ int ks_files_list(struct ks_files *files, const char *paths, struct ks_buf *dama
 
 void ks_files_free(struct ks_files *files);
 
+/*
+ * The number of the file that is read for what is before that of a number, which is at least 1: the last one of those that
+ * have samples later than all files before them.
+ */
+size_t ks_files_before(const struct ks_files *files, size_t i);
+
+/* The same for what is at a time, or before it: of the files that begin up to then. */
+size_t ks_files_at(const struct ks_files *files, int64_t time);
+
 /* Removes the file at a place. */
 void ks_files_remove(struct ks_files *files, size_t i);
 

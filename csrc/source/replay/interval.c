@@ -131,17 +131,6 @@ check_gaps(const struct ks_files *files, const struct times *t, size_t a, size_t
 	return 0;
 }
 
-/* The first file that may have to be read for what ends at a time: the last one that begins up to then. */
-static size_t
-file_of(const struct ks_files *files, int64_t time)
-{
-	size_t i = files->n - 1;
-
-	while (i > 0 && files->file[i].first > time)
-		i--;
-	return i;
-}
-
 /* The sample that an interval of a length begins with which ends with the sample b; b itself: it is not among these. */
 static size_t
 begin_of(const struct times *t, size_t b, int64_t length)
@@ -169,7 +158,7 @@ find(struct times *t, const struct ks_files *files, int64_t time, int64_t length
 	if (__builtin_sub_overflow(time, length, &begin))
 		begin = INT64_MIN;
 	t->until = time;
-	found->file = file_of(files, begin);
+	found->file = ks_files_at(files, begin);
 	for (;;) {
 		if (read_times(t, files, found->file, begin) != 0)
 			return -1;
@@ -178,7 +167,8 @@ find(struct times *t, const struct ks_files *files, int64_t time, int64_t length
 		if ((b > 0 && a < b - 1) || (found->file == 0 && begin == INT64_MIN))
 			break;
 		/* It begins earlier: the whole file is read, then the one before. */
-		found->file -= begin == INT64_MIN;
+		if (begin == INT64_MIN)
+			found->file = ks_files_before(files, found->file);
 		begin = INT64_MIN;
 	}
 	if (b == 0 || a == b - 1)

@@ -289,7 +289,7 @@ move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w)
 	struct ks_machine before = s->machine;
 	struct ks_source *src;
 
-	for (;; i--) {
+	for (;; i = ks_files_before(&s->files, i)) {
 		src = s->files.file[i].first <= ns ? ks_source_replay_open(s->files.file[i].path, w) : NULL;
 		if (src != NULL && src->ops->seek(src, ns) > 0)
 			break;
@@ -309,13 +309,9 @@ stream_seek(struct ks_source *src, int64_t ns)
 {
 	struct stream *s = stream_of(src);
 	struct ks_machine before = s->machine;
-	size_t i = s->files.n - 1;
 
-	if (s->files.several) {
-		while (i > 0 && s->files.file[i].first > ns)
-			i--;
-		return move(s, i, ns, &s->window);
-	}
+	if (s->files.several)
+		return move(s, ks_files_at(&s->files, ns), ns, &s->window);
 	return FORWARD(src)->ops->seek(FORWARD(src), ns) < 0 ? -1 : arrive_anywhere(s, &before);
 }
 
@@ -331,7 +327,7 @@ stream_previous(struct ks_source *src)
 	if (errno != ENODATA || s->at == 0)
 		return -1;
 	w.to = before.time - (before.time > INT64_MIN);
-	return move(s, s->at - 1, w.to, &w);
+	return move(s, ks_files_before(&s->files, s->at), w.to, &w);
 }
 
 static hrtime_t
