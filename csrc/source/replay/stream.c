@@ -272,6 +272,9 @@ stream_advance(struct ks_source *src)
 	struct stream *s = stream_of(src);
 	int rc;
 
+	/* Where clocks were set back, there are samples of these times again behind the interval. */
+	if (s->is_interval && s->machine.time >= s->window.to)
+		return 0;
 	do
 		rc = next_sample(s);
 	while (rc > 0 && s->machine.time < s->until);
