@@ -121,10 +121,22 @@ note_first(void *context, int64_t time)
 	return false;
 }
 
+/* True if a recording begins with a keyframe whose time is damaged. */
+static bool
+is_start_damaged(int fd, off_t size)
+{
+	struct ks_rec_frame f;
+	uint32_t set_back;
+	bool torn;
+
+	return ks_rec_frame_read(fd, KS_REC_MAGIC_SIZE, size, &f, &torn) > 0 && f.kind == KS_REC_KEY &&
+	    f.version >= KS_REC_VERSION && !ks_rec_is_key(fd, KS_REC_MAGIC_SIZE, &f, &set_back);
+}
+
 int
 ks_file_ends(const char *path, int64_t *first, int64_t *last)
 {
-	bool is_recording = ks_replay_is_recording(path);
+	bool is_recording = ks_replay_is_recording(path), damaged = false;
 	struct ends e = { 0, 0, false };
 	off_t size;
 	int fd, rc;
@@ -133,10 +145,16 @@ ks_file_ends(const char *path, int64_t *first, int64_t *last)
 		return -1;
 	if (is_recording && e.any) {
 		fd = open_recording(path, &size);
-		rc = fd < 0 ? -1 : ks_rec_last_time(fd, size, &e.last);
+		damaged = fd >= 0 && is_start_damaged(fd, size);
+		if (damaged)
+			rc = ks_fail(EBADMSG, "damaged at byte %d", KS_REC_MAGIC_SIZE);
+		else
+			rc = fd < 0 ? -1 : ks_rec_last_time(fd, size, &e.last);
 		if (fd >= 0)
 			(void)close_recording(path, fd, rc); /* where it is damaged, it ends before that */
 	}
+	if (damaged)
+		return -1;
 	*first = e.first;
 	*last = e.last;
 	return e.any;

@@ -292,7 +292,8 @@ ks_rec_last_time(int fd, off_t file_size, int64_t *time)
 	struct ks_rec_frame f;
 
 	for (; at >= 0; at--) {
-		if (unpack_header(&f, bytes + at) && from + at + KS_REC_HEADER_SIZE + (off_t)f.size == file_size) {
+		if (unpack_header(&f, bytes + at) && from + at + KS_REC_HEADER_SIZE + (off_t)f.size == file_size &&
+		    crc_of(&f, bytes + at + KS_REC_HEADER_SIZE) == f.crc) {
 			*time = f.time_of_day;
 			return 1;
 		}
