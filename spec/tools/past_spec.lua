@@ -320,6 +320,23 @@ describe("the past", function()
       assert.is_nil(err:find("notes", 1, true) or err:find("[efg].rec"))
     end)
 
+    it("or says in its place, where nothing else has that time", function()
+      record("a.rec", 0, 50)
+      record("b.rec", 60, 90)
+      record("c.rec", 200, 230)
+      local bytes = run.read_file(dir .. "/b.rec")
+      run.write_file(dir .. "/b.rec", bytes:sub(1, 24) .. "x" .. bytes:sub(26)) -- the time of the first sample
+      run.write_file(dir .. "/d.rec", "nothing")
+      local gap = "nothing was recorded from 2026-11-21 00:00:50 to 2026-11-21 00:03:20; left out: "
+      local _, err, status = times("--at", "0:01:20")
+      assert.equal(gap, err:sub(1, #gap))
+      assert.matches("^" .. dir .. "/[bd].rec: damaged at byte %d+[^\n]*\n$", err:sub(#gap + 1))
+      assert.equal(1, status)
+      run.write_file(dir .. "/b.rec", bytes:sub(1, 60) .. "\255" .. bytes:sub(62)) -- what it says
+      _, err, status = times("--at", "0:01:10")
+      assert.same({ dir .. "/b.rec: damaged at byte 16, after 0 whole samples\n", 3 }, { err, status })
+    end)
+
     it("or says that there is none", function()
       local _, err, status = times("1")
       assert.same({ dir .. ": no recording in this directory\n", 3 }, { err, status })

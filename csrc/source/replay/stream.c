@@ -50,6 +50,17 @@ add_note(struct ks_buf *notes, const char *line)
 	ks_buf_add(notes, line, strlen(line) + 1);
 }
 
+/* The last one of notes, of which there are some. */
+static const char *
+last_note(const struct ks_buf *notes)
+{
+	size_t at = notes->len - 1;
+
+	while (at > 0 && notes->data[at - 1] != '\0')
+		at--;
+	return notes->data + at;
+}
+
 /* A scan that only takes warnings. */
 struct listener {
 	struct ks_scan scan;
@@ -482,7 +493,7 @@ static int
 open_first(struct stream *s, const struct ks_past *past)
 {
 	static const struct ks_machine none = { .host = "" };
-	size_t first;
+	size_t first, left_out;
 	int rc;
 
 	s->paths = strdup(past->paths);
@@ -493,11 +504,24 @@ open_first(struct stream *s, const struct ks_past *past)
 	    (s->host != NULL && ks_machine_choose(&s->files, s->host) != 0) || read_bounds(s, past, &first) != 0 ||
 	    (s->host == NULL && ks_machine_check(&s->files, &s->window) != 0))
 		return -1;
+	left_out = s->damages.len;
 	rc = open_file(s, first, &s->window);
 	if (rc == 0)
-		return s->damages.len > 0 ? ks_fail(EBADMSG, "%s", s->damages.data) :
+		return s->damages.len > left_out ? ks_fail(EBADMSG, "%s", last_note(&s->damages)) :
 		    ks_replay_fail_outside(past->paths, &s->window);
 	return rc < 0 ? -1 : ks_machine_look(&s->machine, s->reader, &none);
+}
+
+/* Where nothing was found, a file that was left out may be why: says so. */
+static void
+blame_left_out(const struct stream *s)
+{
+	char message[256];
+
+	if (errno != ENODATA || s->damages.len == 0)
+		return;
+	(void)snprintf(message, sizeof(message), "%s", kstat_errmsg());
+	(void)ks_fail(ENODATA, "%s; left out: %s", message, last_note(&s->damages));
 }
 
 struct ks_source *
@@ -511,6 +535,7 @@ ks_source_stream_open(const struct ks_past *past)
 	s->base.ops = &stream_ops;
 	if (open_first(s, past) == 0)
 		return &s->base;
+	blame_left_out(s);
 	error = errno;
 	stream_close(&s->base);
 	errno = error;
