@@ -4,6 +4,7 @@
 -- column for all CPUs, and %tim is "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local tool = require("kstat.tool")
 
 return kstat.report({
   optional = true,
@@ -15,7 +16,7 @@ return kstat.report({
     { "all", width = 9, format = "%.0f", unit = "1/s" }, { "%tim", "time", width = 4, unit = "%" },
   },
   check = function(options)
-    options.interval = options.interval or 1
+    options.interval = options.interval or not tool.at(options) and 1 or nil
     return nil
   end,
   rows = function(d)

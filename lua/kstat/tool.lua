@@ -318,6 +318,15 @@ function tool.args(given, selectors)
   return given.args or false
 end
 
+--- The end of the one interval that a command line asks for: --at, or in its place `$KSTAT_AT`, which `kstatlua --at`
+-- sets for the command behind it.
+-- @tparam table given the options of the command line
+-- @treturn string|nil
+function tool.at(given)
+  local named = not (given.from or given.to) and os.getenv("KSTAT_AT")
+  return given.at or named ~= "" and named or nil
+end
+
 --- The fields of kstat.open for the options that say which part of the past a command shows, kstat.options.past; ends
 -- the command with status 2 if they do not go together.
 -- @tparam table given the options of the command line, with `interval` and `count`
@@ -325,15 +334,16 @@ end
 -- @treturn table source; without any it is the machine, or what the environment names
 function tool.past(given, source)
   source = source or {}
+  local at = tool.at(given)
   if given.at and (given.from or given.to) then
     tool.stop(2, "--at is the end of one interval, and --from and --to bound many: they cannot be used together")
-  elseif given.at and given.interval and given.count and given.count > 1 then
+  elseif at and given.interval and given.count and given.count > 1 then
     tool.stop(2, "--at is the end of one interval, which has no count; --from and --to bound many")
   elseif given.replay then
     source.capture = type(given.replay) == "table" and table.concat(given.replay, "\n") or given.replay
   end
-  source.from, source.to, source.at, source.host = given.from, given.to, given.at, given.host
-  source.interval = given.at and given.interval or nil
+  source.interval = at and given.interval or nil
+  source.from, source.to, source.at, source.host = given.from, given.to, source.interval and at or given.at, given.host
   return source
 end
 

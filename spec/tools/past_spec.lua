@@ -143,6 +143,18 @@ describe("the past", function()
       assert.equal("60\ttrue\tfalse\ttrue\n", r.out)
       r = run.run({ "kstat", "--rate", "-p", "-r", dir, "--at", at, "app:::n", "60" })
       assert.same({ "app:0:a:n\t10\n", "", 0 }, { r.out, r.err, r.status })
+      r = run.run({ "kstatlua", "-r", dir, "--at", at, "vmstat", "7200" })
+      assert.matches("^vmstat: no interval of 7200 s ends at ", r.err)
+      r = run.run({ "kstatlua", "-r", dir, "vmstat", "10", "6", env = { KSTAT_AT = at } })
+      assert.same({ "vmstat: --at is the end of one interval, which has no count; --from and --to bound many\n", 2 },
+        { r.err, r.status })
+    end)
+
+    it("also for those that have an interval of their own", function()
+      record("a.rec", 0, 0.75, { step = 0.25 })
+      for _, command in ipairs({ "prstat", "intrstat", "devstat" }) do
+        assert.is_nil(run.run({ "kstatlua", command, "-r", dir, "--at", "-0s" }).err:find("no interval"), command)
+      end
     end)
 
     it("and none in a gap, which says from when to when", function()

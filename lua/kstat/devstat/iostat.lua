@@ -126,7 +126,7 @@ local function parse(args)
     read_times(o, words[i], words[i + 1])
   end
   if not o.count and not o.interval then o.count = 1 end
-  o.interval = o.interval or 1
+  o.interval = o.interval or not tool.at(o) and 1 or nil
   o.max = o.max or math.max(default_max(o), #o.names)
   o.tty, o.cpu = o.T or not (o.d or o.x), o.C or not (o.d or o.x)
   o.selection, o.history, o.heads_due = devstat.selection(), devstat.history(), tick.pager(PAGE)
