@@ -96,8 +96,7 @@ ks_histstat_open(struct ks_histstat *h, const kstat_t *ksp)
 	h->buckets = (const char *)kn->value.string.addr.ptr;
 	h->n = h->buckets == NULL ? 0 : kn->value.string.len / sizeof(uint64_t);
 	if (h->n > h->layout.n) {
-		(void)ks_fail(EINVAL, "%s:%d:%s has %u buckets, but its layout has %u", ksp->ks_module,
-		    ksp->ks_instance, ksp->ks_name, h->n, h->layout.n);
+		(void)ks_fail(EINVAL, "a histogram has %u buckets, but its layout has %u", h->n, h->layout.n);
 		return false;
 	}
 	h->has_sum = get_number(ksp, "sum", &h->sum) && get_number(ksp, "min", &h->min) &&

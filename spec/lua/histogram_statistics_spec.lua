@@ -129,7 +129,8 @@ describe("a histogram kstat", function()
 
   it("whose buckets, range or sums do not fit is a line, and left out", function()
     for data, what in pairs({
-      ['"buckets":[1,2,3,4],"type":"linear","range_min":0,"range_max":10,"stepping":10'] = "has 4 buckets",
+      ['"buckets":[1,2,3,4],"type":"linear","range_min":0,"range_max":10,"stepping":10'] =
+        "left out: a histogram has 4 buckets",
       ['"buckets":[1,2],"type":"linear","range_min":0,"range_max":10,"stepping":3'] = "do not divide",
       ['"buckets":[1,2],"type":"exponential","range_min":1,"range_max":10,"stepping":9'] = "scale is 0 to 8",
       ['"buckets":[1,2],"max":9,"min":0,"sum":5,"type":"log2","range_min":0,"range_max":0,"stepping":0'] = "do not fit",
