@@ -297,6 +297,19 @@ describe("the past", function()
       assert.same({ 2, "there is no machine 'gamma' here, but alpha\n" }, { status, err })
     end)
 
+    it("also where another one's file comes later", function()
+      record("b.rec", 0, 20)
+      record("other", 30, 50, { host = "beta" })
+      assert(os.rename(dir .. "/other", dir .. "/../other"))
+      local r = run.run({ "kstatlua", "-r", dir, "-e", [[
+        local ks = kstat.open() repeat ks:update() until ks:ended()
+        assert(os.rename(arg[1] .. "/../other", arg[1] .. "/c.rec"))
+        print(select(2, ks:update())) print(select(3, ks:update()))]], dir })
+      local line = ("%s/b.rec is of the machine alpha, and %s/c.rec of beta: --host chooses one, "):format(dir, dir) ..
+        "and kstatlua convert joins them\tEINVAL\nEINVAL\n"
+      assert.same({ line, "" }, { r.out, r.err })
+    end)
+
     it("that goes on where a recorder goes on, also in a new file", function()
       record("a.rec", 0, 20)
       run.write_file(dir .. "/more", capture("alpha", MIDNIGHT - 5000, MIDNIGHT + 30, MIDNIGHT + 40, 10))

@@ -114,6 +114,18 @@ write_cut(const struct stream *s, char line[CUT_SIZE], int64_t before)
 	    ks_when_write(b, s->machine.time), s->cut == KS_CUT_BOOT ? ", and the machine was started again" : "");
 }
 
+/* Takes the machine of the sample. -1 with errno EINVAL: it is another one than that of the file with this path. */
+static int
+take_machine(struct stream *s, const struct ks_machine *before, const char *path)
+{
+	struct ks_machine m;
+
+	if (ks_machine_look(&m, s->reader, before) != 0)
+		return ks_machine_fail(path, before, s->reader->path, &m);
+	s->machine = m;
+	return 0;
+}
+
 /*
  * Looks at the sample that was moved to, from one of the machine `before`. -1 with errno: EINVAL it is of another
  * machine, ENODATA an interval was asked for, and this is none.
@@ -124,8 +136,8 @@ arrive(struct stream *s, const struct ks_machine *before, const char *path)
 	char line[CUT_SIZE];
 	int64_t step;
 
-	if (ks_machine_look(&s->machine, s->reader, before) != 0)
-		return ks_machine_fail(path, before, s->reader->path, &s->machine);
+	if (take_machine(s, before, path) != 0)
+		return -1;
 	step = ks_time_between(before->time, s->machine.time);
 	s->cut = KS_CUT_NONE;
 	if (ks_machine_is_restarted(before, &s->machine))
@@ -148,8 +160,8 @@ arrive_anywhere(struct stream *s, const struct ks_machine *before)
 {
 	bool back;
 
-	if (ks_machine_look(&s->machine, s->reader, before) != 0)
-		return ks_machine_fail("the sample before", before, s->reader->path, &s->machine);
+	if (take_machine(s, before, "the sample before") != 0)
+		return -1;
 	back = s->machine.time < before->time;
 	s->cut = ks_machine_is_restarted(back ? &s->machine : before, back ? before : &s->machine) ? KS_CUT_BOOT :
 	    KS_CUT_NONE;
@@ -234,9 +246,10 @@ static int
 next_sample(struct stream *s)
 {
 	struct ks_machine before = s->machine;
-	const char *path = s->files.file[s->at].path;
+	char path[128]; /* the list may be another one then */
 	int rc = s->reader->base.ops->advance(&s->reader->base);
 
+	(void)snprintf(path, sizeof(path), "%s", s->files.file[s->at].path);
 	if (rc < 0 && (!s->files.several || ks_is_lack(errno)))
 		return -1;
 	if (rc < 0)
