@@ -133,8 +133,9 @@ local function main()
   local result, message, status = tool.reading(comparison.compare, what)
   if not result then
     tool.stop(status or 3, message)
-  elseif #operands > 0 and result.rows == 0 then
-    tool.stop(1, ("no statistic of '%s' is in the base and in the window"):format(table.concat(operands, " ")))
+  elseif #operands > 0 and result.rows + #result.changed + #result.news == 0 then
+    tool.stop(1, ("no figure of '%s' is in the base and in the window, and no text of it changed"):format(
+      table.concat(operands, " ")))
   end
   tool.write(given.json and output.json(result) or output.text(result, given.all))
   tool.flush()

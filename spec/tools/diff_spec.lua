@@ -120,6 +120,7 @@ describe("kstatlua diff", function()
       local list = found(file, kind, window[1], window[2], window[3], window[4])
       assert.same({ 1, "app", START + 10 * at }, { #list, field(list[1], "module"), field(list[1], "time") }, kind)
     end
+    assert.same({}, found(file, "came", window[1], window[2], window[3], window[4], "eth0"))
     local list = found(file, "changed", window[1], window[2], window[3], window[4])
     assert.same({ 1, "eth0:0:link:state", "up", "down", START + 3400 }, { #list, field(list[1], "statistic"),
       field(list[1], "base"), field(list[1], "window"), field(list[1], "time") })
@@ -187,7 +188,8 @@ describe("kstatlua diff", function()
         { "-r", file, "--from", tostring(START + 250), "--to", tostring(START + 280) },
       ["the base has 0 intervals; at least 5 are needed to tell a difference from chance"] =
         { "-r", file, "--from", tostring(START), "--to", tostring(START + 280) },
-      ["no statistic of 'none other' is in the base and in the window"] = { "-r", file, "2m", "none", "other" },
+      ["no figure of 'none other' is in the base and in the window, and no text of it changed"] =
+        { "-r", file, "2m", "none", "other" },
       ["--base is a time of one recording; of two the first one is the base; 'kstatlua diff -h' explains"] =
         { file, file, "--base", "14:00" },
       ["two recordings are needed, or --at, --from or -r; 'kstatlua diff -h' explains"] = { file },

@@ -98,7 +98,7 @@ local function look_closer(what, rows, changed)
   local is_before = not what.open_base and what.base[1] < what.window[1]
   local first = what.open_base and 1 or math.max(is_before and what.base[1] or 1, 2 * what.window[1] - what.window[2])
   local record, watch_texts = onset.recorder(rows), news.text_watcher(changed)
-  local things, watch = news.watcher()
+  local things, watch = news.watcher(what.selectors)
   local ks = what.open()
   local ok, message = blocks.walk(ks, function(i, ...)
     if i >= first and i <= what.window[2] then

@@ -80,13 +80,32 @@ local function used(ks, thing)
   end
 end
 
+-- Brings a set of kstats, by their names, up to date with those that come and go. Returns those of the set that did.
+local function follow(present, selectors, ks, added, deleted)
+  local came, went = {}, {}
+  for _, change in ipairs(deleted) do
+    went[#went + 1] = present[tostring(change)] and change
+    present[tostring(change)] = nil
+  end
+  for _, change in ipairs(added) do
+    local k = ks:lookup(change.module, change.instance, change.name)
+    for _, selector in ipairs(selectors) do
+      if k and not present[tostring(change)] and selector:matches(k) then
+        present[tostring(change)], came[#came + 1] = true, change
+      end
+    end
+  end
+  return came, went
+end
+
 --- Notes what comes and goes.
+-- @tparam {selector,...} selectors of which kstats
 -- @treturn table `things` ({table,...}): each with `module`, `instance`, `kstat`, `came` or `went` (numbers of
 -- samples), `again` (boolean): it went and came at once; of processes `cpu` (seconds), `bytes` and `memory` (bytes)
 -- that they used
 -- @treturn function(ks, i, changed, added, deleted) to be called at each sample with what ks:update() returned
-function news.watcher()
-  local things, alive = {}, {}
+function news.watcher(selectors)
+  local things, alive, present = {}, {}, nil
   local function note(i, change, field)
     local module, instance, kstat = thing_of(change)
     local id = ("%s:%d:%s"):format(module, instance, kstat)
@@ -100,11 +119,17 @@ function news.watcher()
     thing[field] = i
   end
   return things, function(ks, i, changed, added, deleted)
-    if changed then
-      for _, change in ipairs(deleted) do
+    if not present then
+      present = {}
+      for _, k in ipairs(ks:select((table.unpack or unpack)(selectors))) do
+        present[tostring(k)] = true
+      end
+    elseif changed then
+      local came, went = follow(present, selectors, ks, added, deleted)
+      for _, change in ipairs(went) do
         note(i, change, "went")
       end
-      for _, change in ipairs(added) do
+      for _, change in ipairs(came) do
         note(i, change, "came")
       end
     end
