@@ -1,5 +1,5 @@
 --- Data points of OpenTelemetry, decoded by its own description: the counts are those that were added. It needs Node.js
--- and NODE_PATH=DIR/node_modules after `npm install @opentelemetry/otlp-transformer` in DIR.
+-- and NODE_PATH=DIR/node_modules after `npm install @opentelemetry/otlp-transformer@0.57` in DIR. Later ones lack protobufjs.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 local kstat = require("kstat")
@@ -41,7 +41,7 @@ local decoded = p:read("*a")
 p:close()
 os.remove(path)
 if decoded == "" then
-  io.stderr:write("bench/otlp: set NODE_PATH to a directory with @opentelemetry/otlp-transformer of npm\n")
+  io.stderr:write("bench/otlp: set NODE_PATH to a directory with @opentelemetry/otlp-transformer@0.57 of npm\n")
   os.exit(1)
 end
 local equal = decoded == table.concat(expected, "\n") .. "\n"
