@@ -1,5 +1,5 @@
 --- Data points of OpenTelemetry, decoded by its own description: the counts are those that were added. It needs Node.js
--- and NODE_PATH=DIR/node_modules after `npm install @opentelemetry/otlp-transformer@0.57` in DIR. Later ones lack protobufjs.
+-- and NODE_PATH=DIR/node_modules after `npm install @opentelemetry/otlp-transformer@0.57` in DIR, no later one.
 -- SPDX-License-Identifier: MIT
 local figure = require("figure")
 local kstat = require("kstat")
