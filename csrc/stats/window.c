@@ -103,29 +103,31 @@ grow(struct ks_window *w)
 
 /* --- the order of ranked values --------------------------------------------------------------- */
 
-/* The place in the order of a value: in front of all that are not less; of equal ones by slot, if `slot` is one. */
+/*
+ * The place in the order of a value: in front of all that are not less, or behind all that are not greater. Equal ones
+ * stand by age, so that the oldest value is the first of them.
+ */
 static uint32_t
-rank_of(const struct ks_window *w, double value, const uint32_t *slot)
+rank_of(const struct ks_window *w, double value, bool behind)
 {
 	uint32_t low = 0, high = w->n;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
+		double other = w->value[w->order[middle]];
 
-		if (w->value[w->order[middle]] < value)
+		if (other < value || (behind && other <= value))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (slot != NULL && w->order[low] != *slot)
-		low++;
 	return low;
 }
 
 static void
 enter(struct ks_window *w, uint32_t slot)
 {
-	uint32_t rank = rank_of(w, w->value[slot], NULL);
+	uint32_t rank = rank_of(w, w->value[slot], true);
 
 	memmove(w->order + rank + 1, w->order + rank, (w->n - rank) * sizeof(*w->order));
 	w->order[rank] = slot;
@@ -134,7 +136,7 @@ enter(struct ks_window *w, uint32_t slot)
 static void
 leave(struct ks_window *w, uint32_t slot)
 {
-	uint32_t rank = rank_of(w, w->value[slot], &slot);
+	uint32_t rank = rank_of(w, w->value[slot], false);
 
 	memmove(w->order + rank, w->order + rank + 1, (w->n - rank - 1) * sizeof(*w->order));
 }
