@@ -121,8 +121,8 @@ describe("the page of questions", function()
   end)
 
   it("is of days, too", function()
-    local r = run.run({ env = { TZ = "UTC" }, "kstat", "-r", load, "-pa", "sum(delta(requests)) by (time(86400))", "web",
-      "1" })
+    local r = run.run({ "kstat", "-r", load, "-pa", "sum(delta(requests)) by (time(86400))", "web", "1",
+      env = { TZ = "UTC" } })
     local last = {}
     for value in r.out:gmatch("\t(%d+)\n") do
       last[#last + 1] = tonumber(value)

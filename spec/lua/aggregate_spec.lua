@@ -586,7 +586,7 @@ describe("the text of an aggregation", function()
       ["top 2.5 by (name)"] = "top takes a whole number above 0, at character 5",
       ["ewma"] = "ewma takes 1 numbers, not 0, at character 1",
       ["ewma(0)"] = "ewma%(%) takes seconds above 0, at character 1",
-      ["sum(1)"] = "sum takes 0 numbers, not 1, at character 1",
+      ["sum(1)"] = "sum takes no number; a time has a unit, such as 60s, at character 1",
       ["lquantize(1"] = "'%)' expected at character 12",
       ["lquantize(1,"] = "a number, .* expected at character 13",
       ["sum over"] = "'time' expected at character 9",

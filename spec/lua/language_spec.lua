@@ -107,6 +107,7 @@ describe("a question", function()
     for text, want in pairs({
       ["rate(sum(x))"] = "rate() stands inside of reducers, as in sum(rate(x)), at character 1",
       ["sum(x) / smu(y)"] = "there is no function 'smu'; did you mean 'sum'?, at character 10",
+      ["time(60)"] = "there is no function 'time', at character 1",
       ["x over all"] = "over all follows a reducer, such as sum(x) over all, at character 3",
       ["sum(sum(x) over all)"] = "over all is for kstat -a and the columns of reports,",
       ["sum of x where y =~ /(/"] = "missing closing parenthesis",
@@ -393,7 +394,8 @@ describe("a value over time", function()
       ["avg(x, 0s)"] = "a time above 0 and of at most 30 years expected at character 8",
       ["avg(x, 1e999ms)"] = "a time above 0 and of at most 30 years expected at character 8",
       ["sum of x > 5s"] = "a time stands in windows, in share() and behind ago",
-      ["avg(x, 60)"] = "avg takes 0 numbers, not 1",
+      ["avg(x, 60)"] = "avg takes no number; a time has a unit, such as 60s",
+      ["top 1 and rest avg(x, 60s) by (name)"] = "windows over groups do not tell the rest; sum(avg(x, 60s)) is",
       ["p(x, 99s)"] = "p() takes numbers, no time, behind its expression, at character 1",
     }) do
       local agg, message = kstat.aggregate(text)

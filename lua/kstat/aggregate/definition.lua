@@ -146,6 +146,16 @@ local function make_titles_unique(list)
   end
 end
 
+-- What is wrong with a rest of these values: a window over a group has times that are not those of other groups.
+local function wrong_rest(self)
+  for _, accumulator in ipairs(self.accumulators) do
+    if accumulator.windowed then
+      return "windows over groups do not tell the rest; sum(avg(x, 60s)) is one of each kstat"
+    end
+  end
+  return nil
+end
+
 -- The first value or named key that is there twice; two functions may be two keys.
 local function recurring(self, by)
   local seen = {}
@@ -357,6 +367,10 @@ function definition.compile(given, level)
     ok, problem = add_own(self, own, ntexts, of and { tag = "function", call = of } or question.of and question.of[1])
   end
   if not ok then
+    return nil, problem, "EINVAL"
+  end
+  problem = (question.rest or type(given) == "table" and given.rest) and wrong_rest(self)
+  if problem then
     return nil, problem, "EINVAL"
   end
   make_titles_unique(self.values)

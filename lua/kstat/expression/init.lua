@@ -174,6 +174,7 @@ local function no_function(name)
       all[known] = true
     end
   end
+  all[name] = nil -- time and by are words, and no functions
   return require("kstat.unknown").line("there is no function", name, all)
 end
 

@@ -385,6 +385,9 @@ function reducers.make(name, arguments)
     local line = require("kstat.unknown").line("there is no reducer", name, KINDS)
     return nil, ("%s (known: %s, pN)"):format(line, names())
   elseif #arguments < kind[1] or #arguments > kind[2] then
+    if kind[2] == 0 then
+      return nil, ("%s takes no number; a time has a unit, such as 60s"):format(name)
+    end
     return nil, ("%s takes %d%s numbers, not %d"):format(name, kind[1],
       kind[2] > kind[1] and " or " .. kind[2] or "", #arguments)
   elseif arguments.time and name ~= "share" and name ~= "ewma" then

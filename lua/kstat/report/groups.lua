@@ -43,7 +43,7 @@ function groups.prepare(self)
   if #reduce == 0 then
     mistake.raise("report: by: no column has an expression with a reducer, such as sum(rate(reads))")
   end
-  local ok, aggregation, message = pcall(aggregate, { reduce = reduce, by = keys })
+  local ok, aggregation, message = pcall(aggregate, { reduce = reduce, by = keys, rest = self.rest })
   if not ok or not aggregation then
     mistake.raise("report: %s", tostring(ok and message or aggregation):gsub("^[^ ]+:%d+: ", ""))
   end
