@@ -224,7 +224,7 @@ kstat2_t *kstat_publish_latency(kstat_pub_t *pub, const char *ks_module, int ks_
 /*
  * Call this before kstat_install(). It gives a published histogram a text, at most 255 bytes, that says whose values it
  * counts: a key of expressions (`p99 by (route) of answers`) and a label of metrics. It never changes. Returns
- * 0, or -1 with errno EINVAL (histograms have a statistic of that name, or this one a label), ENOMEM.
+ * 0, or -1 with errno EINVAL (histograms have a key or a statistic of that name, or this one a label), ENOMEM.
  */
 int kstat_publish_label(kstat2_t *ksp, const char *name, const char *value);
 

@@ -265,6 +265,18 @@ ks_meta_of_histogram(const char *stat)
 	return m != NULL ? m : ks_meta_find(computed_meta, stat);
 }
 
+bool
+ks_meta_has_histogram(const char *name)
+{
+	static const char *const keys[] = { "module", "instance", "name" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (strcmp(keys[i], name) == 0)
+			return true;
+	}
+	return ks_meta_of_histogram(name) != NULL || ks_meta_find(header_meta, name) != NULL;
+}
+
 const struct ks_meta *
 ks_meta_of_values(const struct ks_meta *buckets, const char *stat)
 {

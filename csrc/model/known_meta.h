@@ -2,6 +2,8 @@
 #ifndef MODEL_KNOWN_META_H
 #define MODEL_KNOWN_META_H
 
+#include <stdbool.h>
+
 #include "model/meta.h"
 
 /*
@@ -20,5 +22,8 @@ const struct ks_meta *ks_meta_of_values(const struct ks_meta *buckets, const cha
 
 /* Returns what a statistic is that every histogram has, but for its unit, or NULL. */
 const struct ks_meta *ks_meta_of_histogram(const char *stat);
+
+/* Returns whether a histogram has something of that name without labels: a statistic, or a key. */
+bool ks_meta_has_histogram(const char *name);
 
 #endif

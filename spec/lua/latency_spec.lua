@@ -138,7 +138,8 @@ describe("pub:latency", function()
     local out = run.shell(run.bin .. "/kstat -a 'count by (route) of buckets' -m latency_spec").out
     assert.matches("/a%s+1\n", out)
     assert.matches("/b%s+2\n", out)
-    for problem, labels in pairs({ ["a statistic of histograms"] = { p99 = "x" },
+    for problem, labels in pairs({ ["p99: .* a statistic of histograms"] = { p99 = "x" },
+        ["class: .* a key or"] = { class = "x" },
         ["a text of at most 255"] = { route = ("x"):rep(256) } }) do
       local l, message, errname = pub:latency({ name = "bad", labels = labels })
       assert.is_nil(l)

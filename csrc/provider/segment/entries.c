@@ -305,8 +305,8 @@ kstat_publish_label(kstat2_t *ksp, const char *name, const char *value)
 		if (strcmp(h->labels[i].name, name) == 0)
 			return ks_fail(EINVAL, "%s: two labels of that name", name);
 	}
-	if (ks_meta_of_histogram(name) != NULL)
-		return ks_fail(EINVAL, "%s: a label cannot have the name of a statistic of histograms", name);
+	if (ks_meta_has_histogram(name))
+		return ks_fail(EINVAL, "%s: a label cannot have the name of a key or a statistic of histograms", name);
 	label.value = strdup(value);
 	if (label.value == NULL || !KS_RESERVE(h->labels, h->labels_cap, h->nlabels + 1)) {
 		free(label.value);

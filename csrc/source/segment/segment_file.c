@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "model/histstat.h"
+#include "model/known_meta.h"
 #include "provider/segment/directory.h"
 
 #define MOST_METADATA (64u << 20) /* bytes of fields and strings of one file */
@@ -256,7 +257,7 @@ check_form(struct ks_seg_kstat *k)
 		    e->range_max, e->stepping) == 0 && ks_hist_size(e->log, k->hist.n) <= e->data_size;
 		for (uint32_t i = 0; ok && i < e->nfields; i++)
 			ok = k->fields[i].data_type == KSTAT_DATA_STRING && k->fields[i].storage == KS_STORE_TEXT &&
-			    k->fields[i].size <= KS_SEG_MOST_LABEL + 1;
+			    k->fields[i].size <= KS_SEG_MOST_LABEL + 1 && !ks_meta_has_histogram(k->fields[i].name);
 		k->has_text = e->nfields > 0;
 		break;
 	case KS_FORM_RECORD:
