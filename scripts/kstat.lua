@@ -41,7 +41,7 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
 A kstat2 URI (kstat:/class/module/instance/name) is an operand, too.
 
 class, module, instance, name and statistic: a glob, or a /Perl regular expression/.
-]==]):gsub("NAME", PROGRAM):gsub("SYNOPSIS", SYNOPSIS)
+]==]):gsub("NAME SYNOPSIS", PROGRAM .. " " .. SYNOPSIS)
 
 local function wrong(message, ...)
   tool.stop(2, ("%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "

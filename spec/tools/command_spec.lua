@@ -115,6 +115,7 @@ describe("kstat's options", function()
       assert.equal(0, r.status)
       assert.equal("", r.err)
       assert.truthy(r.out:find("^usage: kstat "))
+      assert.truthy(r.out:find("\n  --host NAME ", 1, true))
     end
   end)
 
