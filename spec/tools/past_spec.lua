@@ -177,6 +177,15 @@ describe("the past", function()
       end
     end)
 
+    it("also where the recorder was late", function()
+      record("a.rec", 0, 60, { step = 1 })
+      record("b.rec", 65, 120, { step = 1 })
+      for time, at in pairs({ ["0:01:03"] = 60, ["0:01:05"] = 65 }) do
+        assert.same({ { at }, "", 0 }, { times("--at", time) })
+      end
+      assert.same({ { 70 }, "", 0 }, { times("--at", "0:01:10", "30") })
+    end)
+
     it("for each command, where the first lines of others are since boot", function()
       local file = "spec/vectors/cookbook/before.rec"
       local last = run.run({ "kstatlua", "-r", file, "-e",

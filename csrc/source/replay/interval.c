@@ -78,7 +78,7 @@ is_gap(const struct times *t, size_t k)
 {
 	int64_t beside = usual(t, k);
 
-	return beside > 0 && distance(t, k) / KS_GAP > beside;
+	return beside > 0 && distance(t, k) >= KS_SHORTEST_GAP && distance(t, k) / KS_GAP > beside;
 }
 
 /* The number of samples up to the first one that is later than a time. */

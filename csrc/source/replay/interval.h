@@ -13,7 +13,8 @@
 
 #include "source/replay/files.h"
 
-#define KS_GAP 3 /* a distance that is so many times the usual one is a gap */
+#define KS_GAP 3 /* a distance that is so many times the usual one is a gap, */
+#define KS_SHORTEST_GAP (60 * KS_NANOSEC) /* unless it is shorter: a recorder that was late only made a longer interval */
 
 struct ks_interval {
 	size_t file;      /* the first one that has to be read */

@@ -14,8 +14,6 @@
 #include "source/replay/machine.h"
 #include "source/replay/replay.h"
 
-#define SHORTEST_GAP (60 * KS_NANOSEC) /* a recorder that was late for less only made a longer interval */
-
 /*
  * Between calls `reader` has the sample that is shown, of the file number `at`. Readers of files that ended are closed; what
  * they had to say is among the notes.
@@ -142,7 +140,7 @@ arrive(struct stream *s, const struct ks_machine *before, const char *path)
 	s->cut = KS_CUT_NONE;
 	if (ks_machine_is_restarted(before, &s->machine))
 		s->cut = KS_CUT_BOOT;
-	else if (s->step > 0 && step >= SHORTEST_GAP && step / KS_GAP > s->step)
+	else if (s->step > 0 && step >= KS_SHORTEST_GAP && step / KS_GAP > s->step)
 		s->cut = KS_CUT_GAP;
 	if (s->cut != KS_CUT_NONE && step > 0) {
 		write_cut(s, line, before->time);
