@@ -1,18 +1,15 @@
--- Request latencies as percentiles that any reader on the host sees: a statsblob, published.
+-- Request latencies as percentiles that any reader on the host sees: of each interval, and of all publishers together.
 --
 --     kstatlua examples/latency.lua 30 &         (or lua5.4, luajit: any Lua that has the module)
---     kstat -p 'latency::requests:/_p|_count/' 5
+--     kstat -a 'count, p50, p99 of requests' -m latency 5
 --
 -- Usage: latency.lua [SECONDS]
 local kstat = kstat or require("kstat")
 local status = kstat.usage(arg, "[seconds]")
 if status then os.exit(status) end
-local stats = require("kstat.stats")
 
-local tpl = assert(stats.template("requests"))
-assert(tpl:add_voi(0, "rtt", "u64", { stats.sum(), stats.max(), stats.tdgstclust64(100, 4) }))
-local requests = assert(assert(kstat.publish("latency")):blob({
-  name = "requests", template = tpl, vois = { rtt = { unit = "us", desc = "time to answer a request" } },
+local requests = assert(assert(kstat.publish("latency")):latency({
+  name = "requests", unit = "us", desc = "time to answer a request",
 }))
 
 local function answer()
@@ -21,8 +18,4 @@ local function answer()
 end
 
 local stop = kstat.hrtime() + (tonumber(arg and arg[1]) or 30)
-repeat
-  local start = kstat.hrtime()
-  answer()
-  requests:update("rtt", math.floor((kstat.hrtime() - start) * 1e6))
-until kstat.hrtime() >= stop
+repeat requests:time(answer) until kstat.hrtime() >= stop

@@ -305,24 +305,6 @@ describe("a statsblob kstat", function()
     end)
   end)
 
-  it("is what examples/latency.lua publishes", function()
-    local line = command("latency", run.read_file("examples/latency.lua"))
-    local pid = run.start(("env %s 86400"):format(line), dir .. "/out")
-    finally(function() run.stop(pid, "KILL") end)
-    local last = 0
-    for _ = 1, 2 do
-      run.await("more requests", function()
-        assert.equal("", run.read_file(dir .. "/out"))
-        local r = run.run({ "kstat", "-p", "latency::requests:/_p|_count/", env = environment() })
-        local count = tonumber(r.out:match("latency:0:requests:rtt_count\t(%d+)\n") or 0)
-        assert.is_true(count >= last, r.out)
-        local more = count > last
-        last = count
-        return more and r.out:find("rtt_p999\t[%d.]+\n")
-      end)
-    end
-  end)
-
   it("tells the caller of mistakes, and the rest by nil, message, errno", function()
     published([[
       local pub = assert(kstat.publish("spec"))

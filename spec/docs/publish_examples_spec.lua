@@ -1,4 +1,4 @@
--- examples/workqueue.lua and examples/provider.c, watched by kstat while they run.
+-- Examples that publish, such as examples/workqueue.lua and examples/provider.c, watched by kstat while they run.
 local run = require("support.run")
 
 describe("the example", function()
@@ -40,12 +40,21 @@ describe("the example", function()
     return tonumber(out:match(name .. "\t(%d+)\n") or 0)
   end
 
+  local function lua(file)
+    return ("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s"):format(run.build,
+      _VERSION:match("%d%.%d"), run.lua, file)
+  end
+
+  it("latency.lua shows percentiles of its requests", function()
+    local out = watch(lua("examples/latency.lua"), { "kstat -pa 'count, p50, p99 of requests' -m latency" },
+      function(text) return number(text, "count") > 100 end)
+    local p50, p99 = tonumber(out:match("p50\t([%d.]+)\n")), tonumber(out:match("p99\t([%d.]+)\n"))
+    assert.is_true(p50 > 0 and p99 >= p50, out)
+  end)
+
   it("workqueue.lua shows its jobs, their queue and their times", function()
-    local abi = _VERSION:match("%d%.%d")
-    local program = ("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/%s/?.so;;' %s %s"):format(
-      run.build, abi, run.lua, "examples/workqueue.lua")
     -- Jobs before their queue: it is never behind what was counted earlier.
-    local out = watch(program,
+    local out = watch(lua("examples/workqueue.lua"),
       { "kstat -p workqueue::jobs", "kstat -p workqueue::queue", "kstat -p workqueue::job_ns" },
       function(text)
         return number(text, "jobs:small") > 0 and number(text, "jobs:large") > 0
