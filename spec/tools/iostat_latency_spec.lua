@@ -7,6 +7,7 @@ local run = require("support.run")
 local PUBLISHER = [[
   local pub = assert(kstat.publish("shop"))
   local jobs, plain = assert(pub:io({ name = "jobs", latency = true })), assert(pub:io({ name = "plain" }))
+  assert(pub:latency({ name = "plain,svc", unit = "bytes" })):add(512) -- no time
   assert(pub:io({ module = "sd", instance = 7799, name = "forged", class = "disk" }))
   local function serve(n, milliseconds)
     for _ = 1, n do

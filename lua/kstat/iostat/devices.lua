@@ -371,8 +371,9 @@ local function latencies(d, device)
   for _, ending in ipairs(TIMES) do
     local k = core.lookup(d, device.module, device.instance, device.name .. ending)
     local distribution = k and k:distribution()
+    local is_time = distribution and distribution.unit == "ns" -- else somebody's own, which has that name
     for _, share in ipairs(QUANTILES) do
-      local ns = distribution and distribution:quantile(share)
+      local ns = is_time and distribution:quantile(share)
       list[#list + 1] = ns and ns / 1e6 or false
     end
   end
