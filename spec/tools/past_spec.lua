@@ -354,6 +354,18 @@ describe("the past", function()
       assert.is_nil(err:find("notes", 1, true) or err:find("[efg].rec"))
     end)
 
+    it("also where a damaged time is later than what is wanted", function()
+      record("a.rec", 0, 200)
+      local bytes, at = run.read_file(dir .. "/a.rec"), 17
+      for _ = 1, 10 do
+        at = at + 20 + bytes:byte(at + 4) + 256 * bytes:byte(at + 5)
+      end
+      run.write_file(dir .. "/a.rec", bytes:sub(1, at + 13) .. "\127" .. bytes:sub(at + 15))
+      local shown, err, status = times("--from", "2026-11-21", "--to", "2026-11-21 0:03", "1")
+      assert.same({ 10, 90 }, { #shown, shown[10] })
+      assert.same({ ("%s/a.rec: damaged at byte %d, after 10 whole samples\n"):format(dir, at - 1), 3 }, { err, status })
+    end)
+
     it("or says in its place, where nothing else has that time", function()
       record("a.rec", 0, 50)
       record("b.rec", 60, 90)

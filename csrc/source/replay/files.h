@@ -47,7 +47,8 @@ void ks_files_remove(struct ks_files *files, size_t i);
 
 /*
  * Calls visit(context, time) for each sample of a file with its time of day, ns since 1970, until it returns false. Of
- * a recording samples are passed over that are well before `from`, INT64_MIN for none. 0, or -1 with errno and a message: EINVAL a capture has no times, ESPIPE a pipe, EBADMSG damaged, or what open() says.
+ * a recording samples are passed over that are well before `from`, INT64_MIN for none. 0, or -1 with errno and a
+ * message: EINVAL a capture has no times, ESPIPE a pipe, EBADMSG damaged, or what open() says.
  */
 int ks_file_times(const char *path, int64_t from, bool (*visit)(void *context, int64_t time), void *context);
 

@@ -1,9 +1,9 @@
 /*
  * interval.h - finds the one interval that ends at a time, by the times of the samples alone.
  *
- * The interval ends with the last sample up to that time, and begins with the sample before it, or with the one that is as
- * far before it as was asked for. There is none in a gap: a distance between two samples of more than three times
- * the distances beside it.
+ * The interval ends with the last sample up to that time, and begins with the sample before it, or with the one that
+ * is as far before it as was asked for. There is none in a gap: a distance between two samples of a minute or more that
+ * is more than three times the distances beside it.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_INTERVAL_H
@@ -14,7 +14,7 @@
 #include "source/replay/files.h"
 
 #define KS_GAP 3 /* a distance that is so many times the usual one is a gap, */
-#define KS_SHORTEST_GAP (60 * KS_NANOSEC) /* unless it is shorter: a recorder that was late only made a longer interval */
+#define KS_SHORTEST_GAP (60 * KS_NANOSEC) /* unless it is shorter: the recorder was only late */
 
 struct ks_interval {
 	size_t file;      /* the first one that has to be read */

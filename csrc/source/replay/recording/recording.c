@@ -193,8 +193,12 @@ find_frame(struct recording *rec, const struct search *s, struct place *found)
 
 		place = (struct place){ at, f.kind == KS_REC_KEY ? at : place.key,
 			f.kind == KS_REC_DIFFERENCE ? place.light : f.kind == KS_REC_LIGHT ? at : 0 };
-		if (s->ordered && f.time_of_day > s->time)
+		if (s->ordered && f.time_of_day > s->time) {
+			/* A time may be late because it is damaged, which whoever reads on is told. */
+			if (s->first)
+				rc = ks_rec_payload_read(rec->fd, at, size, &f, &rec->deflated);
 			break;
+		}
 		if (wanted && ks_window_has(&rec->base.window, f.time_of_day)) {
 			*found = place;
 			latest = f.time_of_day;
