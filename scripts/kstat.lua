@@ -239,15 +239,26 @@ end
 
 local AGGREGATED = { json_class = "json" } -- other formats have their own names
 
+-- Says once that distributions do not merge: who else publishes does not end the command. Others are not left out.
+local function warn_unmerged(aggregation, message)
+  aggregation.told = aggregation.told or {}
+  if not aggregation.told[message] then
+    aggregation.told[message] = true
+    tool.warn_later({ "-a: " .. message .. "; the second is left out" })
+  end
+end
+
 local function aggregate(aggregations, selectors, format, now, prev)
   local count = 0
   for _, aggregation in ipairs(aggregations) do
     local ok, added = aggregation:add(aggregation.differs and core.difference(now, prev) or now,
       table.unpack(selectors))
-    if not ok then
+    if not ok and (aggregation.problem or not aggregation.unmerged) then
       wrong("-a: %s", added)
+    elseif not ok then
+      warn_unmerged(aggregation, added)
     end
-    count = count + added
+    count = count + (ok and added or 1)
     if not aggregation.by_time then -- else its periods are shown when all are over
       tool.write((aggregation:render(AGGREGATED[format] or format)))
     end

@@ -276,6 +276,13 @@ describe("a distribution in a question", function()
       assert.truthy(message:find(want, 1, true), message)
     end
   end)
+
+  it("does not end a command that also sees distributions of another unit: a line names them once", function()
+    local r = run.run({ "kstat", "-a", "count of buckets", "-m", "asked", "0.01", "3" })
+    assert.equal(0, r.status)
+    assert.matches("^kstat: %-a: asked:1:latency is in ns and asked:1:size in bytes:[^\n]* left out\n$", r.err)
+    assert.equal(3, select(2, r.out:gsub("count\n +%d+\n", "")))
+  end)
 end)
 
 describe("a value over time", function()

@@ -169,7 +169,7 @@ local function merge_distribution(self, group, index, distribution)
   if all[index] then
     merged, problem = all[index]:merge(distribution)
   end
-  all[index], self.problem = merged or all[index], self.problem or problem
+  all[index], self.unmerged = merged or all[index], self.unmerged or problem
 end
 
 -- Adds values of a source to a group, and to that of all.
@@ -384,10 +384,10 @@ function methods.add(self, x, ...)
   if not kstats then
     return nil, message, errname
   end
-  self.problem = nil
+  self.problem, self.unmerged = nil, nil
   local added = add_all(self, kstats, list, self.differs and not given)
-  if self.problem then
-    return nil, self.problem, "EINVAL"
+  if self.problem or self.unmerged then
+    return nil, self.problem or self.unmerged, "EINVAL"
   end
   return self, added
 end
