@@ -230,7 +230,7 @@ int kstat_hist_subtract(kstat_hist_t *hist, const kstat_hist_t *earlier);
 /*
  * Adds the counts of another distribution, exactly. Exponential ones of different scales merge at the coarser
  * one; all others need the same buckets. Returns 0, or -1 with errno EINVAL and nothing changed: other unit
- * (kstat_errmsg() names both), other buckets; ENOMEM.
+ * (kstat_errmsg() names both), other buckets, or 2^64 values and more; ENOMEM.
  */
 int kstat_hist_merge(kstat_hist_t *hist, const kstat_hist_t *other);
 

@@ -476,6 +476,9 @@ kstat_hist_merge(kstat_hist_t *into, const kstat_hist_t *from)
 	exponential = is_exponential(into) && is_exponential(from);
 	if (!exponential && !same_buckets(into, from))
 		return ks_fail(EINVAL, "%s and %s have different buckets, which do not merge", into->name, from->name);
+	if (from->count > UINT64_MAX - into->count)
+		return ks_fail(EINVAL, "%s and %s have more values together than can be counted", into->name,
+		    from->name);
 	if (into->digest != NULL)
 		return merge_digest(into, from);
 	if (exponential && widen(into, &from->layout) != 0)

@@ -120,6 +120,15 @@ describe("a distribution", function()
     assert.matches("different buckets", select(2, pcall(function() return a() - c() end)))
   end)
 
+  it("does not merge into more values than can be counted", function()
+    local chain = assert(kstat.open(capture.file({ { capture.named("latency", 1, 2, '"buckets":[0,9223372036854775808],'
+      .. '"type":"linear","range_min":1,"range_max":0,"stepping":1') } })))
+    local half = assert(chain:lookup("app", 0, "latency"):distribution())
+    local both, message, errname = half:merge(half)
+    assert.same({ nil, "EINVAL" }, { both, errname })
+    assert.matches("more values together than can be counted", message)
+  end)
+
   it("answers within the bound of its scale", function()
     for _, scale in ipairs({ 0, 3, 5, 8 }) do
       local h, read = counting({ type = "exponential", range_min = 1, range_max = 10000000, stepping = scale })
