@@ -304,6 +304,8 @@ describe("the past", function()
       assert.same({ 200, 210, 220 }, (times("--host", "beta", "1")))
       _, err, status = times("--host", "gamma")
       assert.same({ 2, "there is no machine 'gamma' here, but alpha\n" }, { status, err })
+      local r = kstat({ "-r", dir .. "/b.rec", "--host", "alpha" })
+      assert.same({ 2, "kstat: there is no machine 'alpha' here, but beta\n" }, { r.status, r.err })
     end)
 
     it("also where another one's file comes later", function()

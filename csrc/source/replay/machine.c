@@ -86,6 +86,13 @@ host_of(const char *path, struct ks_machine *m)
 }
 
 int
+ks_machine_refuse(const struct ks_machine *m, const char *host)
+{
+	return ks_fail(EINVAL, "there is no machine '%.64s' here, but %s", host,
+	    m->host[0] != '\0' ? m->host : "no file says which one it is of");
+}
+
+int
 ks_machine_choose(struct ks_files *files, const char *host)
 {
 	struct ks_machine m, other = { .host = "" };
@@ -98,10 +105,7 @@ ks_machine_choose(struct ks_files *files, const char *host)
 			other = m;
 		ks_files_remove(files, i);
 	}
-	if (files->n == 0)
-		return ks_fail(EINVAL, "there is no machine '%.64s' here, but %s", host,
-		    other.host[0] != '\0' ? other.host : "no file says which one it is of");
-	return 0;
+	return files->n == 0 ? ks_machine_refuse(&other, host) : 0;
 }
 
 /* The number of the next file from number i on that has samples in a window; that of files if there is none. */

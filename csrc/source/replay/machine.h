@@ -29,6 +29,9 @@ bool ks_machine_is_restarted(const struct ks_machine *before, const struct ks_ma
 /* Fails because two files are of two machines: errno is EINVAL. */
 int ks_machine_fail(const char *path, const struct ks_machine *m, const char *other_path, const struct ks_machine *other);
 
+/* Fails with errno EINVAL: of the machine that was chosen nothing is there, but of this one. Returns -1. */
+int ks_machine_refuse(const struct ks_machine *m, const char *host);
+
 /* Leaves the files of a machine in the list, if it has several. 0, or -1 with errno EINVAL: there are none. */
 int ks_machine_choose(struct ks_files *files, const char *host);
 

@@ -520,7 +520,12 @@ open_first(struct stream *s, const struct ks_past *past)
 	if (rc == 0)
 		return s->damages.len > left_out ? ks_fail(EBADMSG, "%s", last_note(&s->damages)) :
 		    ks_replay_fail_outside(past->paths, &s->window);
-	return rc < 0 ? -1 : ks_machine_look(&s->machine, s->reader, &none);
+	if (rc < 0 || ks_machine_look(&s->machine, s->reader, &none) != 0)
+		return -1;
+	/* A file that is alone was not looked at. */
+	if (s->host != NULL && s->machine.host[0] != '\0' && strcmp(s->machine.host, s->host) != 0)
+		return ks_machine_refuse(&s->machine, s->host);
+	return 0;
 }
 
 /* Where nothing was found, a file that was left out may be why: says so. */
