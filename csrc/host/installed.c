@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -147,10 +148,12 @@ add_home(struct scripts *s, const char *home)
 
 	while (d != NULL && (entry = readdir(d)) != NULL) {
 		size_t n = strlen(entry->d_name);
+		struct stat st;
 		char *name;
 
-		if (n <= 4 || strcmp(entry->d_name + n - 4, ".lua") != 0 || entry->d_name[0] == '.')
-			continue;
+		if (n <= 4 || strcmp(entry->d_name + n - 4, ".lua") != 0 || entry->d_name[0] == '.' ||
+		    fstatat(dirfd(d), entry->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode))
+			continue; /* a pipe would have to be waited for */
 		name = strndup(entry->d_name, n - 4);
 		if (name != NULL)
 			add_script(s, &(struct script){ .name = name, .home = home });
@@ -187,6 +190,10 @@ read_about(const char *name, const char *path, char *line, int size)
 		(void)fclose(f);
 	}
 	line[strcspn(line, "\r\n")] = '\0';
+	for (char *c = line; *c != '\0'; c++) {
+		if ((unsigned char)*c < ' ' || *c == '\177')
+			*c = '?'; /* nothing that a terminal obeys */
+	}
 	if (line[0] != '\0' && line[strlen(line) - 1] == '.')
 		line[strlen(line) - 1] = '\0';
 	if (strncmp(line, "--", 2) != 0)

@@ -464,6 +464,18 @@ describe("scripts of one's own", function()
     assert.equal("\tfiles\n", host("--complete", "kstatlua", "mine", "-").out)
   end)
 
+  it("are files, and their first lines cannot command a terminal", function()
+    write(".config/kstat/scripts", "red", "--- \27[31mred\27[0m\nprint(1)")
+    run.shell(("cd %s/.config/kstat/scripts && mkfifo pipe.lua && mkdir folder.lua && ln -s nowhere link.lua"):format(
+      dir))
+    local r = run.shell(("HOME=%s XDG_CONFIG_HOME= timeout 20 %s/kstatlua --help"):format(dir, run.bin))
+    assert.equal(0, r.status)
+    assert.truthy(r.out:find("\n  red         ?[31mred?[0m\n", 1, true))
+    for _, name in ipairs({ "pipe", "folder", "link" }) do
+      assert.is_nil(r.out:find("\n  " .. name .. "\n", 1, true), name)
+    end
+  end)
+
   it("do not hide those that came with the host", function()
     write(".config/kstat/scripts", "vmstat", "print('hidden')")
     assert.matches("kthr", host("vmstat").out)
