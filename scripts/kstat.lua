@@ -329,7 +329,7 @@ local function main()
   end
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
   options.interval, options.count = interval, count
-  local ks, message, errname = core.open(tool.past(options, tool.whose(options, { args = args,
+  local ks, message, errname = tool.reading(core.open, tool.past(options, tool.whose(options, { args = args,
     everybody = says_whose(options, aggregations), only = not options.v and selectors or nil })))
   if not ks then
     tool.stop(tool.not_opened(options, errname), message)
