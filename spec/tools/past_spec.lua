@@ -363,9 +363,9 @@ describe("the past", function()
         at = at + 20 + bytes:byte(at + 4) + 256 * bytes:byte(at + 5)
       end
       run.write_file(dir .. "/a.rec", bytes:sub(1, at + 13) .. "\127" .. bytes:sub(at + 15))
-      local shown, err, status = times("--from", "2026-11-21", "--to", "2026-11-21 0:03", "1")
+      local shown, err, rc = times("--from", "2026-11-21", "--to", "2026-11-21 0:03", "1")
       assert.same({ 10, 90 }, { #shown, shown[10] })
-      assert.same({ ("%s/a.rec: damaged at byte %d, after 10 whole samples\n"):format(dir, at - 1), 3 }, { err, status })
+      assert.same({ ("%s/a.rec: damaged at byte %d, after 10 whole samples\n"):format(dir, at - 1), 3 }, { err, rc })
     end)
 
     it("or says in its place, where nothing else has that time", function()
