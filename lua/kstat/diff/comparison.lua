@@ -98,9 +98,18 @@ local function look_closer(what, rows, changed)
   local is_before = not what.open_base and what.base[1] < what.window[1]
   local first = what.open_base and 1 or math.max(is_before and what.base[1] or 1, 2 * what.window[1] - what.window[2])
   local record, watch_texts = onset.recorder(rows), news.text_watcher(changed)
-  local things, watch = news.watcher(what.selectors)
-  local ks = what.open()
-  local ok, message = blocks.walk(ks, function(i, ...)
+  local usual, watch_base, before = news.watcher(what.selectors)
+  local ks = what.open_base and what.open_base()
+  local ok, message = true, nil
+  if ks then
+    ok, message = blocks.walk(ks, function(...) watch_base(ks, ...) end)
+  end
+  if not ok then
+    return nil, message
+  end
+  local things, watch = news.watcher(what.selectors, what.open_base and before)
+  ks = what.open()
+  ok, message = blocks.walk(ks, function(i, ...)
     if i >= first and i <= what.window[2] then
       record(ks, i)
       watch_texts(ks, i)
@@ -115,7 +124,7 @@ local function look_closer(what, rows, changed)
     local at = onset.find(row, first, what.window[2])
     row.onset = at and not onset.earlier(row, first, at) and at or nil
   end
-  return onset.fold(rows, first, what.window[2]), things
+  return onset.fold(rows, first, what.window[2]), things, usual
 end
 
 --- Compares.
@@ -159,13 +168,13 @@ function comparison.compare(what)
   end
   local rows, probabilities, compared = rows_of(base.figures, window.figures)
   local different, changed = significant(rows, probabilities), news.changed(before, now)
-  local leaders, things = look_closer(what, different, changed)
+  local leaders, things, usual = look_closer(what, different, changed)
   if not leaders then
     return nil, things, 3
   end
   return { rows = compared, different = #different, leaders = leaders, changed = changed,
-    news = news.lines(things, what.open_base and 0 or math.min(what.base[2], what.window[1])), times = what.times,
-    base_times = what.base_times, window = what.window, base = what.base }
+    news = news.lines(things, what.open_base and 0 or math.min(what.base[2], what.window[1]), usual),
+    times = what.times, base_times = what.base_times, window = what.window, base = what.base }
 end
 
 return comparison

@@ -91,21 +91,41 @@ local function follow(present, selectors, ks, added, deleted)
     local k = ks:lookup(change.module, change.instance, change.name)
     for _, selector in ipairs(selectors) do
       if k and not present[tostring(change)] and selector:matches(k) then
-        present[tostring(change)], came[#came + 1] = true, change
+        present[tostring(change)], came[#came + 1] = change, change
       end
     end
   end
   return came, went
 end
 
+-- The kstats that are in one set and not in another, in the order of their names. Processes are known by theirs.
+local function missing(here, there)
+  local processes, list = {}, {}
+  for _, k in pairs(there) do
+    processes[k.name] = k.module == "process"
+  end
+  for name, k in pairs(here) do
+    if not there[name] and not (k.module == "process" and processes[k.name]) then
+      list[#list + 1] = name
+    end
+  end
+  table.sort(list)
+  for i, name in ipairs(list) do
+    list[i] = here[name]
+  end
+  return list
+end
+
 --- Notes what comes and goes.
 -- @tparam {selector,...} selectors of which kstats
+-- @tparam[opt] table before the third result for another replay: what differs from its end came or went at once
 -- @treturn table `things` ({table,...}): each with `module`, `instance`, `kstat`, `came` or `went` (numbers of
 -- samples), `again` (boolean): it went and came at once; of processes `cpu` (seconds), `bytes` and `memory` (bytes)
 -- that they used
 -- @treturn function(ks, i, changed, added, deleted) to be called at each sample with what ks:update() returned
-function news.watcher(selectors)
-  local things, alive, present = {}, {}, nil
+-- @treturn table the kstats that there are at the last sample
+function news.watcher(selectors, before)
+  local things, alive, present, began = {}, {}, {}, false
   local function note(i, change, field)
     local module, instance, kstat = thing_of(change)
     local id = ("%s:%d:%s"):format(module, instance, kstat)
@@ -119,19 +139,21 @@ function news.watcher(selectors)
     thing[field] = i
   end
   return things, function(ks, i, changed, added, deleted)
-    if not present then
-      present = {}
+    local came, went = {}, {}
+    if not began then
       for _, k in ipairs(ks:select((table.unpack or unpack)(selectors))) do
-        present[tostring(k)] = true
+        present[tostring(k)] = { module = k.module, instance = k.instance, name = k.name }
       end
+      came, went = missing(present, before or present), missing(before or present, present)
+      began = true
     elseif changed then
-      local came, went = follow(present, selectors, ks, added, deleted)
-      for _, change in ipairs(went) do
-        note(i, change, "went")
-      end
-      for _, change in ipairs(came) do
-        note(i, change, "came")
-      end
+      came, went = follow(present, selectors, ks, added, deleted)
+    end
+    for _, change in ipairs(went) do
+      note(i, change, "went")
+    end
+    for _, change in ipairs(came) do
+      note(i, change, "came")
     end
     for id, thing in pairs(alive) do
       if thing.went and not (thing.again and thing.went == thing.came) and thing.went < i then
@@ -140,7 +162,7 @@ function news.watcher(selectors)
         used(ks, thing)
       end
     end
-  end
+  end, present
 end
 
 local MOST = 4 -- names of a line
@@ -186,18 +208,28 @@ local function line_of(group)
     bytes = bytes, memory = memory, names = table.concat(names, " ", 1, math.min(n, MOST)) .. more }
 end
 
+-- What a thing did; and what it goes by: of a process its name, of others what they did.
+local function key_of(thing)
+  local what = thing.again and "again" or thing.came and thing.went and "brief" or thing.came and "new" or "gone"
+  return what, thing.module == "process" and thing.kstat or what .. " " .. thing.module
+end
+
 --- Brings things together: those of the same modules that did the same, and processes of one name.
 -- @tparam {table,...} things of watcher()
 -- @int first number of the last sample of the base: what happened until then is usual
+-- @tparam {table,...} earlier those of watcher() for another replay that is the base: they are usual
 -- @treturn {table,...} `what` ("came", "went", "restarted", "came and went"), `module`, `process` (?string: the name
 -- of the processes), `n`, `names` (string), `at` (number of the sample at which the first one did), of processes `cpu`
 -- (seconds), `bytes` (of all) and `memory` (bytes, of the largest); the dearest first
-function news.lines(things, first)
+function news.lines(things, first, earlier)
   local groups, list, usual = {}, {}, {}
+  for _, thing in ipairs(joined(earlier)) do
+    local _, key = key_of(thing)
+    usual[key] = (usual[key] or 0) + 1
+  end
   for _, thing in ipairs(joined(things)) do
     local process = thing.module == "process" and thing.kstat or nil
-    local what = thing.again and "again" or thing.came and thing.went and "brief" or thing.came and "new" or "gone"
-    local key = process or what .. " " .. thing.module
+    local what, key = key_of(thing)
     if math.max(thing.came or 0, thing.went or 0) <= first then
       usual[key] = (usual[key] or 0) + 1
     else
