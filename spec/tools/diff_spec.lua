@@ -192,9 +192,9 @@ describe("kstatlua diff", function()
   it("says in one line what it cannot compare", function()
     file = file_of(30, function() end)
     for message, words in pairs({
-      ["the window has 3 intervals; at least 5 are needed to tell a difference from chance"] =
+      ["the window has 3 intervals; at least 5 are needed to tell a difference from chance: give a longer one"] =
         { "-r", file, "--from", tostring(START + 250), "--to", tostring(START + 280) },
-      ["the base has 0 intervals; at least 5 are needed to tell a difference from chance"] =
+      ["the base has 0 intervals; at least 5 are needed to tell a difference from chance: give a longer one"] =
         { "-r", file, "--from", tostring(START), "--to", tostring(START + 280) },
       ["no figure of 'none other' is in the base and in the window, and no text of it changed"] =
         { "-r", file, "2m", "none", "other" },

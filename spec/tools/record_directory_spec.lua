@@ -68,6 +68,23 @@ kstat-20231117-100000.rec
     assert.equal(62, samples())
   end)
 
+  it("does not lose what it has where a clock is set ahead by more than a day", function()
+    local capture, kstat, recording = require("support.capture"), require("kstat"), require("kstat.recording")
+    local path, day, lines = dir .. ".json", 86400, {}
+    for i, time in ipairs({ 0, 10, 20, 400 * day, 400 * day + 10 }) do
+      lines[i] = ("%d\n[%s]\n"):format(1700000000 + time, capture.named("a", 1, 100 + 10 * i, '"n":1'))
+    end
+    run.write_file(path, table.concat(lines, "\n"))
+    local ks = assert(kstat.open(path))
+    local rec = assert(recording.directory(dir, { keep = 7 * day, keep_bytes = 2 ^ 30 }))
+    repeat
+      assert(rec:add(ks))
+      ks:update(true)
+    until ks:ended()
+    rec:close()
+    assert.equal(5, samples())
+  end)
+
   it("is continued in its newest file by a recorder that starts again, which only its owner and group read", function()
     local r = record("unix:0:system_misc", "0.01", "3")
     assert.same({ "", "", 0 }, { r.out, r.err, r.status })

@@ -32,7 +32,7 @@ end
 local function rows_of(base, window)
   local rows, probabilities, compared = {}, {}, 0
   for name, now in pairs(window) do
-    local before = base[name]
+    local before = now.row.module ~= "kstat_record" and base[name] -- what the recorder says of itself only grows
     -- The state of a process, such as the number of its CPU, is a matter of the moment.
     local state = now.row.module == "process" and now.row.unit == "" and not now.row.counter
     local both = before and not state and #before >= LEAST_BLOCKS and #now >= LEAST_BLOCKS
@@ -140,8 +140,8 @@ function comparison.compare(what)
   local base_list, window_list = blocks.of(what.base, what.window)
   if #base_list < LEAST_BLOCKS or #window_list < LEAST_BLOCKS then
     local short = #base_list < LEAST_BLOCKS and "base" or "window"
-    return nil, ("the %s has %d intervals; at least %d are needed to tell a difference from chance"):format(short,
-      what[short][2] - what[short][1], LEAST_BLOCKS), 1
+    return nil, ("the %s has %d intervals; at least %d are needed to tell a difference from chance: give a longer " ..
+      "one"):format(short, what[short][2] - what[short][1], LEAST_BLOCKS), 1
   end
   local base, window = { list = base_list, figures = {} }, { list = window_list, figures = {} }
   local before, now = {}, {}

@@ -170,7 +170,7 @@ make_room(struct ks_rec_dir *d, uint64_t n, int64_t now)
 	if (n > d->limits.bytes)
 		return ks_fail(EFBIG, "%s: a sample needs more than %llu bytes, the limit of all files together",
 		    d->path, (unsigned long long)d->limits.bytes);
-	while (d->n > 0 && (d->old_bytes + n > d->limits.bytes || d->old[0].last < now - d->limits.keep)) {
+	while (d->n > 0 && (d->old_bytes + n > d->limits.bytes || (!d->jumped && d->old[0].last < now - d->limits.keep))) {
 		if (remove_oldest(d) != 0)
 			return -1;
 	}
@@ -296,6 +296,21 @@ open_directory(struct ks_rec_dir *d)
 	    ks_fail(EWOULDBLOCK, "%s: another recorder writes into this directory", d->path) : fail(d->path);
 }
 
+/*
+ * A clock that is set ahead would make all files too old at once. So once it went on by more than a day beyond the
+ * machine's own time, files go by their bytes alone until the recorder is started again.
+ */
+static void
+watch_clock(struct ks_rec_dir *d, int64_t time_of_day)
+{
+	int64_t now = gethrtime();
+
+	if (d->seen != 0 && time_of_day - d->seen > now - d->seen_at + 86400 * KS_NANOSEC)
+		d->jumped = true;
+	d->seen = time_of_day;
+	d->seen_at = now;
+}
+
 /* Opens the directory again if somebody removed it; what is there by its name now is another one. */
 static int
 find_directory(struct ks_rec_dir *d)
@@ -319,7 +334,8 @@ add(struct ks_rec_dir *d, const struct ks_rec_item *item)
 {
 	bool is_key = item->kind == KS_REC_KEY;
 
-	if (find_directory(d) != 0 || check_free(d) != 0)
+	watch_clock(d, item->time_of_day);
+	if (find_directory(d) != 0 || make_room(d, 0, item->time_of_day) != 0 || check_free(d) != 0)
 		return -1;
 	if (d->is_broken && !is_key)
 		return ks_fail(EAGAIN, "%s: a sample before this one was not written", d->path);

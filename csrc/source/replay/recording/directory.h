@@ -46,6 +46,8 @@ struct ks_rec_dir {
 	struct ks_rec_limits limits;
 	struct ks_rec_writer file; /* the one that is written */
 	bool is_open;              /* there is one */
+	int64_t seen, seen_at;     /* the last time of day, 0: there was none, and gethrtime() then */
+	bool jumped;               /* the clock was set far ahead: age says nothing */
 	bool is_broken;            /* the next sample has to be a keyframe */
 	int64_t day;               /* of the file: days since 1970 */
 	struct ks_rec_old *old;    /* the others, oldest first; owned */
