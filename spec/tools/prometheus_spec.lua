@@ -187,12 +187,21 @@ describe("examples/prometheus", function()
   local function exposed()
     local dir = run.directory()
     local pids = {}
-    for i, script in ipairs({ "workqueue", "latency" }) do
-      pids[i] = run.start(("env KSTAT_DIR=%s %s/kstatlua examples/%s.lua 60"):format(dir, run.bin, script), "/dev/null")
+    run.write_file(dir .. "/digest.lua", [[
+      local stats = require("kstat.stats")
+      local template = assert(stats.template("answers"))
+      assert(template:add_voi(0, "time", "u64", { stats.tdgstclust64(20, 4) }))
+      local blob = assert(kstat.publish("digest")):blob({ name = "answers", template = template,
+        vois = { time = { unit = "us" } } })
+      blob:update("time", 5)
+      for _ in kstat.every(60, { select = "unix:0:system_misc" }) do end]])
+    for i, script in ipairs({ "examples/workqueue.lua", "examples/latency.lua", dir .. "/digest.lua" }) do
+      pids[i] = run.start(("env KSTAT_DIR=%s %s/kstatlua %s 60"):format(dir, run.bin, script), "/dev/null")
     end
     run.await("published kstats", function()
-      local out = run.run({ "kstat", "-l", "workqueue:::", "latency:::", env = { KSTAT_DIR = dir } }).out
-      return out:find("workqueue:0:job_ns", 1, true) and out:find("latency:0:requests:rtt_p50", 1, true)
+      local out = run.run({ "kstat", "-l", "workqueue:::", "latency:::", "digest:::", env = { KSTAT_DIR = dir } }).out
+      return out:find("workqueue:0:job_ns", 1, true) and out:find("latency:0:requests:p50", 1, true) and
+        out:find("digest:0:answers:time_p50", 1, true)
     end)
     local text = run.run({ "kstat", "-o", "prometheus", env = { KSTAT_DIR = dir } }).out ..
       run.run({ "kstat", "-o", "prometheus", env = run.tree_env("small") }).out

@@ -85,15 +85,18 @@ function series:add(text, time)
   return true
 end
 
--- All lines of a family.
-local function text_of(self, family)
-  local texts = {}
-  for i, place in ipairs(family.places) do
-    self.file:seek("set", place[1])
-    texts[i] = self.file:read(place[2])
+-- The pieces of a family's text, in order of time.
+local function pieces_of(self, family)
+  local i = 0
+  return function()
+    i = i + 1
+    local place = family.places[i]
+    if place then
+      self.file:seek("set", place[1])
+      return self.file:read(place[2])
+    end
+    return i == #family.places + 1 and table.concat(family) or nil
   end
-  texts[#texts + 1] = table.concat(family)
-  return table.concat(texts)
 end
 
 -- What is the same in all lines of a metric: its labels, without those that tell buckets and quantiles apart.
@@ -105,23 +108,44 @@ local function metric_of(line)
   return ((","..labels):gsub(',le="[^"]*"', ""):gsub(',quantile="[^"]*"', ""))
 end
 
+local MOST_PASSES = 64
+
+-- How often a family is read: each time some of its metrics are put together, as many as fit into memory.
+local function passes_of(self, family)
+  local bytes = 0
+  for _, place in ipairs(family.places) do
+    bytes = bytes + place[2]
+  end
+  return math.max(1, math.min(MOST_PASSES, math.ceil(bytes / math.max(self.most, 1))))
+end
+
 --- Writes all families.
 -- @func write takes text
 function series:write(write)
   for _, family in ipairs(self.families) do
-    local metrics, order = {}, {}
-    for line in text_of(self, family):gmatch("([^\n]*)\n") do
-      local key = metric_of(line)
-      local metric = metrics[key]
-      if not metric then
-        metric = {}
-        metrics[key], order[#order + 1] = metric, metric
-      end
-      metric[#metric + 1] = line
-    end
+    local passes, pass_of, n = passes_of(self, family), {}, 0
     write(family.head)
-    for _, metric in ipairs(order) do
-      write(table.concat(metric, "\n") .. "\n")
+    for pass = 1, passes do
+      local metrics, order = {}, {}
+      for piece in pieces_of(self, family) do
+        for line in piece:gmatch("([^\n]*)\n") do
+          local key = metric_of(line)
+          if not pass_of[key] then
+            pass_of[key], n = n % passes + 1, n + 1
+          end
+          local metric = metrics[key]
+          if pass_of[key] == pass and not metric then
+            metric = {}
+            metrics[key], order[#order + 1] = metric, metric
+          end
+          if metric then
+            metric[#metric + 1] = line
+          end
+        end
+      end
+      for _, metric in ipairs(order) do
+        write(table.concat(metric, "\n") .. "\n")
+      end
     end
   end
   write("# EOF\n")
