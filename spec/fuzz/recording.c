@@ -1,10 +1,10 @@
 /*
  * recording.c - fuzzes the samples of a recording: the input is split into samples by a length byte
  * each, decoded one after the other into one state, and what they define is built. Then the same samples are the frames
- * of a file, in which a replay goes to and fro: it finds no sample that is later than what it looks for.
+ * of a file, in which a replay goes to and fro. The time in a sample is anything here, and need not be that of its
+ * frame, by which it is found.
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -51,14 +51,14 @@ move(const char *path, const uint8_t *data, size_t size)
 	kstat_ctl_t *kc = kstat_open_capture(path);
 
 	for (size_t i = 0; kc != NULL && i < size && i < 64; i++) {
-		int64_t asked = data[i] * KS_NANOSEC, time = asked;
+		int64_t time = data[i] * KS_NANOSEC;
 
 		if (data[i] % 4 == 0)
 			(void)ks_chain_previous(kc);
 		else if (data[i] % 4 == 1)
 			(void)ks_chain_step(kc);
-		else if (kstat_replay_seek(kc, &time) >= 0 && time > asked)
-			abort();
+		else
+			(void)kstat_replay_seek(kc, &time);
 		for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
 			(void)kstat_read(kc, k, NULL);
 	}
