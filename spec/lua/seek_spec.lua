@@ -38,15 +38,8 @@ local function each(times, f)
 end
 
 describe("a replay", function()
-  before_each(function()
-    dir = os.tmpname()
-    os.remove(dir)
-    assert(os.execute("mkdir " .. dir))
-  end)
-
-  after_each(function()
-    os.execute("rm -rf " .. dir)
-  end)
+  before_each(function() dir = support.directory() end)
+  after_each(function() support.remove_directory(dir) end)
 
   it("goes to the latest sample that is not later than a time, and on and back from there", function()
     each({ 0, 10, 20, 30 }, function(ks, kind)
