@@ -90,4 +90,53 @@ function text.wrap(line, width, indent)
   return table.concat(lines, "\n" .. (" "):rep(indent))
 end
 
+local LETTERS = { "k", "M", "G", "T", "P", "E", "Z" }
+
+--- A number in at most seven columns: exact if it is whole and below 100,000; k is 1,000, M 1,000 k.
+-- @tparam number|nil v
+-- @treturn string "-" for nil, NaN and infinities
+function text.number(v)
+  if v == nil or v ~= v or v == math.huge or v == -math.huge then
+    return "-"
+  end
+  local size = math.abs(v)
+  if size < 99999.5 then
+    if v % 1 == 0 then
+      return ("%.0f"):format(v)
+    elseif size < 0.005 then
+      return ("%.0e"):format(v)
+    end
+    return (size < 99.995 and "%.2f" or size < 999.95 and "%.1f" or "%.0f"):format(v)
+  end
+  local step = 0
+  while size >= 999.5 and step < #LETTERS do
+    size, v, step = size / 1000, v / 1000, step + 1
+  end
+  return (size < 9.995 and "%.2f%s" or size < 99.95 and "%.1f%s" or "%.0f%s"):format(v, LETTERS[step])
+end
+
+--- Text that may come from anywhere as something that a terminal shows and does not obey: control
+-- bytes, and where the terminal has no UTF-8 all that is not ASCII, become `?`.
+-- @string line
+-- @tparam boolean utf8
+-- @treturn string
+function text.harmless(line, utf8)
+  line = line:gsub("[%z\1-\31\127]", "?")
+  if not utf8 then
+    return (line:gsub("[\128-\255]", "?"))
+  end
+  -- C1 controls, whole characters aside; then whatever is no whole character.
+  line = line:gsub("\194[\128-\159]", "?")
+  return text.whole(line, "?")
+end
+
+--- Text of exactly so many columns: padded, or cut with a `~`.
+-- @string line harmless
+-- @int width
+-- @treturn string
+function text.fit(line, width)
+  local shown, have = text.cut(line, width)
+  return shown .. (" "):rep(width - have)
+end
+
 return text

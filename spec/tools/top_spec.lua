@@ -7,6 +7,7 @@ local kstat = require("kstat")
 local pty = require("support.pty")
 local rows = require("kstat.top.rows")
 local run = require("support.run")
+local text_of = require("kstat.text")
 local top = require("kstat.top")
 local view = require("kstat.top.view")
 
@@ -205,29 +206,29 @@ describe("the view", function()
       [999600] = "1.00M", [99950000] = "100M", [2e9] = "2.00G", [1.8e19] = "18.0E", [-1.5e6] = "-1.50M",
       [-0.25] = "-0.25", [99999.7] = "100k", [1 / 0] = "-",
     }) do
-      assert.equal(text, view.number(value))
+      assert.equal(text, text_of.number(value))
     end
-    assert.equal("-", view.number(nil))
-    assert.equal("-", view.number(0 / 0))
+    assert.equal("-", text_of.number(nil))
+    assert.equal("-", text_of.number(0 / 0))
     for exponent = -20, 25 do
       for _, digits in ipairs({ 1, 9.994, 9.996, 9.9999, 9.99996, 5.5 }) do
-        assert.is_true(#view.number(-digits * 10 ^ exponent) <= 8)
-        assert.is_true(#view.number(digits * 10 ^ exponent) <= 7, view.number(digits * 10 ^ exponent))
+        assert.is_true(#text_of.number(-digits * 10 ^ exponent) <= 8)
+        assert.is_true(#text_of.number(digits * 10 ^ exponent) <= 7, text_of.number(digits * 10 ^ exponent))
       end
     end
   end)
 
   it("lets no text command the terminal", function()
-    assert.equal("a?[2Jb?", view.harmless("a\27[2Jb\r", true))
-    assert.equal("?31m", view.harmless("\194\15531m", true))
-    assert.equal("ä✓😀??", view.harmless("ä✓😀\255\226", true))
-    assert.equal("??", view.harmless("ä", false))
+    assert.equal("a?[2Jb?", text_of.harmless("a\27[2Jb\r", true))
+    assert.equal("?31m", text_of.harmless("\194\15531m", true))
+    assert.equal("ä✓😀??", text_of.harmless("ä✓😀\255\226", true))
+    assert.equal("??", text_of.harmless("ä", false))
   end)
 
   it("fits text into columns, not bytes", function()
-    assert.equal("äö  ", view.fit("äö", 4))
-    assert.equal("äö~", view.fit("äöüß", 3))
-    assert.equal("", view.fit("x", 0))
+    assert.equal("äö  ", text_of.fit("äö", 4))
+    assert.equal("äö~", text_of.fit("äöüß", 3))
+    assert.equal("", text_of.fit("x", 0))
   end)
 
   it("is a header, a line for each row, and the keys", function()

@@ -6,10 +6,9 @@ local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local stdout = require("kstat.stdout")
 local text = require("kstat.text")
-local view = require("kstat.top.view")
 
 local output = {}
-local figure = view.number
+local figure = text.number
 
 local MOST = 5 -- kstats that moved with a row
 local MOST_NEWS = 5 -- names of processes
@@ -53,7 +52,7 @@ local function writer(result)
   local out, width = {}, stdout.window()
   return out, function(at, line)
     local time = at and os.date("%H:%M:%S", math.floor(result.times[at])) or ""
-    line = ("%-8s  %s"):format(time, view.harmless(line, true))
+    line = ("%-8s  %s"):format(time, text.harmless(line, true))
     out[#out + 1] = (width and text.wrap(line, width, INDENT) or line) .. "\n"
   end
 end

@@ -20,13 +20,15 @@ local FIELDS = {
   totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
   none = "function", refresh = "function", heading = "string or function", squeeze = "boolean", gap = "string",
   blank = "boolean", repeat_header = "count", by = "string or table", rest = "string",
+  identity = "function", parent = "function", complete = "function", enter = "function", explain = "function",
 }
 local COLUMN_FIELDS = {
   key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
   about = "string", total = "boolean or function", data = "boolean", warning = "number", critical = "number",
-  state = "function", whole = "boolean",
+  state = "function", whole = "boolean", priority = "count", elide = "elide",
 }
-local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true } }
+local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true },
+  elide = { middle = true, ["end"] = true } }
 local MOST_WIDTH = 1000 -- of a column
 
 local function suits(kind, value)

@@ -5,6 +5,7 @@ local expected = {}
 local WORDS = {
   count = "a whole number above 0", operands = "a string or false", width = "a whole number of at most 1000",
   align = "'left' or 'right'", measure = "'gauge', 'counter' or 'label'",
+  elide = "'middle' or 'end'",
   format = "a function or a string for string.format with one value",
 }
 

@@ -83,7 +83,9 @@ end
 -- title is not unique; `total` (?boolean|fun(values:{number,...}):any): false: it has none; `data` (?boolean): false:
 -- not in the data formats; from `warning` (?number) on a number is yellow, from `critical` (?number) on red (--color);
 -- `state` (?fun(value:any):?string): "ok", "warning" or "critical", for the colour of texts; `whole` (?boolean): of the
--- last column: a text too long for the window goes on in the next line, and is never shortened.
+-- last column: a text too long for the window goes on in the next line, and is never shortened. On a screen
+-- (kstatlua top): `priority` (?integer): from 2 on the column leaves a window that is too narrow, the largest first;
+-- `elide` (?string): whether a text too long loses its "middle" (default) or its "end".
 -- @table column
 
 --- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",
@@ -135,6 +137,14 @@ end
 --   * `gap` (string): between columns, default a space; `blank` (boolean): false: no empty line between blocks of
 --     several rows
 --   * `repeat_header` (integer): lines between two headers where a tick has one row; default: what the terminal holds
+--
+-- What a report on a screen (kstatlua top, --watch) has besides; `options.screen` is then a table, see kstat.top:
+--
+--   * `identity` (fun(row:row):string): what the selection follows; default: the labels of the row
+--   * `parent` (fun(row:row):?string): the identity of the row above it in a tree
+--   * `complete` (fun(row:row,options:table)): fills in what only rows that are shown need, before their columns
+--   * `enter` (fun(row:row,options:table):?table): the view that the key enter opens: `view`, and `filter`, `sort`
+--   * `explain` (fun(row:row,options:table):{string,...}): the lines that the key e shows
 --
 -- @treturn report with `run(arg)`, see there
 -- @raise on a mistake in the declaration, naming the script, the column and the position

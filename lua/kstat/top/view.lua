@@ -4,58 +4,9 @@
 local core = require("kstat.core")
 local picture = require("kstat.picture")
 local rows = require("kstat.top.rows")
-local cut, whole = require("kstat.text").cut, require("kstat.text").whole
+local text_of = require("kstat.text")
 
 local view = {}
-
-local LETTERS = { "k", "M", "G", "T", "P", "E", "Z" }
-
---- A number in at most seven columns: exact if it is whole and below 100,000; k is 1,000, M 1,000 k.
--- @tparam number|nil v
--- @treturn string "-" for nil, NaN and infinities
-function view.number(v)
-  if v == nil or v ~= v or v == math.huge or v == -math.huge then
-    return "-"
-  end
-  local size = math.abs(v)
-  if size < 99999.5 then
-    if v % 1 == 0 then
-      return ("%.0f"):format(v)
-    elseif size < 0.005 then
-      return ("%.0e"):format(v)
-    end
-    return (size < 99.995 and "%.2f" or size < 999.95 and "%.1f" or "%.0f"):format(v)
-  end
-  local step = 0
-  while size >= 999.5 and step < #LETTERS do
-    size, v, step = size / 1000, v / 1000, step + 1
-  end
-  return (size < 9.995 and "%.2f%s" or size < 99.95 and "%.1f%s" or "%.0f%s"):format(v, LETTERS[step])
-end
-
---- Text that may come from anywhere as something that a terminal shows and does not obey: control
--- bytes, and where the terminal has no UTF-8 all that is not ASCII, become `?`.
--- @string text
--- @tparam boolean utf8
--- @treturn string
-function view.harmless(text, utf8)
-  text = text:gsub("[%z\1-\31\127]", "?")
-  if not utf8 then
-    return (text:gsub("[\128-\255]", "?"))
-  end
-  -- C1 controls, whole characters aside; then whatever is no whole character.
-  text = text:gsub("\194[\128-\159]", "?")
-  return whole(text, "?")
-end
-
---- Text of exactly so many columns: padded, or cut with a `~`.
--- @string text harmless
--- @int width
--- @treturn string
-function view.fit(text, width)
-  local shown, have = cut(text, width)
-  return shown .. (" "):rep(width - have)
-end
 
 -- Columns for the sparkline: what a wide window has to spare.
 local function trend_width(width)
@@ -64,12 +15,13 @@ end
 
 -- A line of cells: rate, value, unit, trend where there is room for it, and name.
 local function line_of(width, rate, value, unit, trend, name)
-  local columns, cells = { { room = 8 }, { room = 8 }, { room = 6, align = "left" } }, { rate, value, (cut(unit, 6)) }
+  local columns = { { room = 8 }, { room = 8 }, { room = 6, align = "left" } }
+  local cells = { rate, value, (text_of.cut(unit, 6)) }
   if trend_width(width) > 0 then
     columns[4], cells[4] = { room = trend_width(width) }, trend
   end
   columns[#columns + 1], cells[#cells + 1] = { room = 0 }, name
-  return view.fit(core.line(core.layout(columns, " "), cells, ""):sub(1, -2), width)
+  return text_of.fit(core.line(core.layout(columns, " "), cells, ""):sub(1, -2), width)
 end
 
 local function row_line(row, width, utf8)
@@ -78,8 +30,8 @@ local function row_line(row, width, utf8)
     local past, n = rows.history(row, room)
     trend = picture.sparkline(past, { n = n, width = room, utf8 = utf8 })
   end
-  return line_of(width, view.number(row.rate), view.number(row.value), view.harmless(row.unit, utf8), trend,
-    view.harmless(row.name, utf8))
+  return line_of(width, text_of.number(row.rate), text_of.number(row.value), text_of.harmless(row.unit, utf8), trend,
+    text_of.harmless(row.name, utf8))
 end
 
 local function header_line(state, width)
@@ -161,12 +113,12 @@ end
 -- @treturn {string,...} height lines of width columns each; `reverse` is the number of the one to highlight
 function view.lines(state, width, height, utf8)
   local lines = { reverse = 2 }
-  lines[1] = view.fit(view.harmless(status_line(state), utf8), width)
+  lines[1] = text_of.fit(text_of.harmless(status_line(state), utf8), width)
   lines[2] = header_line(state, width)
   for i = 1, height - 3 do
     local text
     if state.help then
-      text = view.fit(HELP[i] or "", width)
+      text = text_of.fit(HELP[i] or "", width)
     else
       local row = state.rows[state.offset + i]
       text = row and row_line(row, width, utf8) or (" "):rep(width)
@@ -176,7 +128,7 @@ function view.lines(state, width, height, utf8)
   while #lines < height - 1 do
     lines[#lines + 1] = (" "):rep(width)
   end
-  lines[#lines + 1] = view.fit(view.harmless(prompt_line(state), utf8), width)
+  lines[#lines + 1] = text_of.fit(text_of.harmless(prompt_line(state), utf8), width)
   while #lines > height do
     table.remove(lines, 2)
     lines.reverse = nil

@@ -4,6 +4,7 @@
 -- @module kstat.use.culprits
 local ended = require("kstat.ended")
 local figures = require("kstat.use.figures")
+local text_of = require("kstat.text")
 
 local culprits = {}
 
@@ -26,7 +27,7 @@ local LEAST = 0.2 -- of the first one's figure
 
 -- A number of bytes, as people read it.
 local function bytes(n)
-  return require("kstat.top.view").number(n) .. "B"
+  return text_of.number(n) .. "B"
 end
 
 --- Names a process.
