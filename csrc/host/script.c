@@ -77,6 +77,14 @@ ks_script_call(lua_State *L, int nargs, int nresults)
 	return status;
 }
 
+static bool
+ends_in_lua(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, ".lua") == 0;
+}
+
 /* Pushes and returns the last part of a path without ".lua". */
 static const char *
 short_name(lua_State *L, const char *path)
@@ -85,9 +93,7 @@ short_name(lua_State *L, const char *path)
 	const char *name = slash != NULL ? slash + 1 : path;
 	size_t len = strlen(name);
 
-	if (len > 4 && strcmp(name + len - 4, ".lua") == 0)
-		len -= 4;
-	return lua_pushlstring(L, name, len);
+	return lua_pushlstring(L, name, ends_in_lua(name) ? len - 4 : len);
 }
 
 /* Pushes and returns the name of the script in messages. */
@@ -139,6 +145,88 @@ ks_script_listen(lua_State *L, struct ks_options *o)
 	lua_pushlightuserdata(L, o);
 	lua_pushcclosure(L, print_line, 1);
 	ks_lua_setlistener(L);
+}
+
+/* --- finding -------------------------------------------------------------------- */
+
+/* True if path names something that can be read as a file; else errno says why not. */
+static bool
+is_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	errno = EISDIR;
+	return !S_ISDIR(st.st_mode);
+}
+
+/* True for a name that is always a file: one with a slash, or with .lua at its end. */
+static bool
+is_path(const char *name)
+{
+	return strchr(name, '/') != NULL || ends_in_lua(name);
+}
+
+/*
+ * Pushes the function of a script: of a file, or of an installed script, which comes before a file of that name: a file
+ * that happens to lie in the working directory does not replace a tool. installed: files do not count. NULL and "-" are
+ * standard input. Returns a Lua status, with the message in place of the function; or -1, with nothing pushed: there is
+ * no such script, or with *path not NULL it cannot be opened (errno).
+ */
+static int
+push_script(lua_State *L, const char *name, bool installed, const char **path)
+{
+	char found[PATH_MAX];
+
+	*path = NULL;
+	if (name != NULL && strcmp(name, "-") != 0) {
+		*path = name;
+		if (!is_path(name)) {
+			*path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(), name);
+			if (ks_modules_script(L, name, *path))
+				return LUA_OK;
+			if (access(*path, R_OK) != 0)
+				*path = ks_installed_find(name, found, sizeof(found)) ? lua_pushstring(L, found) :
+				    !installed && is_file(name) ? name : NULL;
+		}
+		if (*path == NULL || !is_file(*path))
+			return -1;
+	}
+	return luaL_loadfile(L, *path);
+}
+
+/*
+ * script(name): the function of the script of that name or path, as `kstatlua name` runs it; nil: there is none; nil,
+ * message: it cannot be loaded. A file whose name has neither a slash nor .lua at its end is no script here: where other
+ * words may stand as well, what one means does not depend on the working directory.
+ */
+static int
+find_script(lua_State *L)
+{
+	const char *name = luaL_checkstring(L, 1), *path;
+	int status = strcmp(name, "-") != 0 ? push_script(L, name, true, &path) : -1;
+
+	if (status == LUA_OK)
+		return 1;
+	lua_pushnil(L);
+	if (status > 0)
+		lua_insert(L, -2);
+	else if (ends_in_lua(name))
+		lua_pushfstring(L, "cannot open script '%s': %s", name, strerror(errno));
+	else
+		return 1;
+	return 2;
+}
+
+/* The module kstat.host: what tools ask of the host. */
+static int
+open_host(lua_State *L)
+{
+	lua_createtable(L, 0, 1);
+	lua_pushcfunction(L, find_script);
+	lua_setfield(L, -2, "script");
+	return 1;
 }
 
 /* --- libraries -------------------------------------------------------------------- */
@@ -204,6 +292,8 @@ ks_script_libraries(lua_State *L)
 	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
 	lua_pushcfunction(L, luaopen_kstat_core);
 	lua_setfield(L, -2, "kstat.core");
+	lua_pushcfunction(L, open_host);
+	lua_setfield(L, -2, "kstat.host");
 	lua_pop(L, 1);
 
 	lua_getglobal(L, LUA_LOADLIBNAME);
@@ -362,18 +452,6 @@ ks_script_preload(lua_State *L, const struct ks_options *o)
 	return 0;
 }
 
-/* True if path names something that can be read as a file; else errno says why not. */
-static bool
-is_file(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) != 0)
-		return false;
-	errno = EISDIR;
-	return !S_ISDIR(st.st_mode);
-}
-
 /*
  * Prints that there is no such script, and which one was probably meant, or else which there are: in one line, or for
  * a terminal a line on each.
@@ -402,49 +480,24 @@ no_such_script(lua_State *L, const struct ks_options *o, const char *name)
 	return KS_EXIT_USAGE;
 }
 
-/* True for a name that is always a file: one with a slash, or with .lua at its end. */
-static bool
-is_path(const char *name)
-{
-	size_t len = strlen(name);
-
-	return strchr(name, '/') != NULL || (len > 4 && strcmp(name + len - 4, ".lua") == 0);
-}
-
-/*
- * Loads the script that the command line names. An installed script comes before a file of that name:
- * a file that happens to lie in the working directory does not replace a tool. Returns 0, or the exit
- * status.
- */
+/* Loads the script that the command line names. Returns 0, or the exit status. */
 static int
 load_script(lua_State *L, const struct ks_options *o)
 {
-	const char *name = o->installed, *path = NULL;
-	char found[PATH_MAX];
+	const char *name = o->installed, *path;
+	int status;
 
 	if (name == NULL && o->operand < o->argc)
 		name = o->argv[o->operand];
-	if (name != NULL && strcmp(name, "-") != 0) {
-		path = name;
-		if (!is_path(name)) {
-			path = lua_pushfstring(L, "%s/share/kstat/scripts/%s.lua", ks_installed_prefix(), name);
-			if (ks_modules_script(L, name, path))
-				return 0;
-			if (access(path, R_OK) != 0)
-				path = ks_installed_find(name, found, sizeof(found)) ? found :
-				    o->installed == NULL && is_file(name) ? name : NULL;
-		}
-		if (path == NULL)
-			return no_such_script(L, o, name);
-		if (!is_file(path)) {
-			fprintf(stderr, "%s: cannot open script '%s': %s\n", o->program, path,
-			    strerror(errno));
-			return KS_EXIT_USAGE;
-		}
-	}
-	if (luaL_loadfile(L, path) != LUA_OK)
+	status = push_script(L, name, o->installed != NULL, &path);
+	if (status == LUA_OK)
+		return 0;
+	else if (status > 0)
 		return ks_script_complain(L, o);
-	return 0;
+	else if (path == NULL)
+		return no_such_script(L, o, name);
+	fprintf(stderr, "%s: cannot open script '%s': %s\n", o->program, path, strerror(errno));
+	return KS_EXIT_USAGE;
 }
 
 int

@@ -476,6 +476,20 @@ describe("scripts of one's own", function()
     end
   end)
 
+  it("are found by tools as the host finds them, but for files that happen to be called like a word", function()
+    write(".config/kstat/scripts", "mine", "return 1 +")
+    local function find(name)
+      return host("-e", "f, why = require('kstat.host').script(...) print(type(f), why)", name).out
+    end
+    assert.equal("function\tnil\n", find("vmstat"))
+    assert.equal("function\tnil\n", find("examples/traffic.lua"))
+    assert.matches("^nil\t.*/mine.lua:1: unexpected symbol", find("mine"))
+    assert.equal("nil\tcannot open script './no.lua': No such file or directory\n", find("./no.lua"))
+    for _, word in ipairs({ "Makefile", "link:0:lo:/bytes/", "/^sd/", "-", "spec/tools" }) do
+      assert.equal("nil\tnil\n", find(word))
+    end
+  end)
+
   it("do not hide those that came with the host", function()
     write(".config/kstat/scripts", "vmstat", "print('hidden')")
     assert.matches("kthr", host("vmstat").out)
