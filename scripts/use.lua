@@ -8,16 +8,9 @@ local core = require("kstat.core")
 local kstat = require("kstat")
 local limits = require("kstat.use.limits")
 local resources = require("kstat.use.resources")
+local rows = require("kstat.use.rows")
 local stdout = require("kstat.stdout")
 local tool = require("kstat.tool")
-
-local STATES = { [0] = "ok", "warning", "critical" }
-
-local limits_of = {} -- a resource's
-for _, limit in ipairs(resources.limits) do
-  limits_of[limit[1]] = limits_of[limit[1]] or {}
-  table.insert(limits_of[limit[1]], limit)
-end
 
 -- Whether a program reads the output, and no people.
 local function is_data(options)
@@ -25,77 +18,6 @@ local function is_data(options)
 end
 
 -- --- rows ----------------------------------------------------------------------------------------
-
-local function severity_of(limit, value)
-  return limit.critical and value >= limit.critical and 2 or limit.warning and value >= limit.warning and 1 or 0
-end
-
--- Stores what a row shows of utilization or saturation: what exceeds its limit most, or else the first that is known.
--- steady: always the first, so that the labels of metrics do not change.
-local function show(row, limit, value, severity, steady)
-  local part = limit[2]
-  local before = row[part .. "_severity"]
-  if not before or not steady and severity > before or row[part .. "_of"] == nil and not limit.quiet then
-    local known = steady or not limit.quiet or severity > 0
-    row[part], row[part .. "_of"] = known and value or 0, known and limit[3] or nil
-    row[part .. "_unit"] = known and limit.unit or nil
-    row[part .. "_severity"] = math.max(severity, before or 0)
-  end
-end
-
--- The reasons of a state: what is too much, and who is to blame, where that is known.
-local reasons = {}
-reasons.__index = reasons
-
-function reasons:add(limit, value, who)
-  if type(who) == "function" then
-    who = who()
-  end
-  self[#self + 1] = { what = limit[3] .. " " .. limits.amount(value, limit.unit), who = who or "" }
-end
-
--- The reasons; for people each with who is to blame, but for those that share it with the next one.
-function reasons:text(people)
-  local texts = {}
-  for i, reason in ipairs(self) do
-    local named = people and reason.who ~= "" and not (self[i + 1] and self[i + 1].who == reason.who)
-    texts[i] = reason.what .. (named and (" (%s)"):format(reason.who) or "")
-  end
-  return table.concat(texts, ", ")
-end
-
--- Those who are to blame.
-function reasons:culprits()
-  local texts, seen = {}, { [""] = true }
-  for _, reason in ipairs(self) do
-    texts[#texts + 1] = not seen[reason.who] and reason.who or nil
-    seen[reason.who] = true
-  end
-  return table.concat(texts, ", ")
-end
-
--- The row of a resource that was measured.
-local function row_of(measured, steady)
-  local row, why = { resource = measured.resource, name = measured.name }, setmetatable({}, reasons)
-  for _, limit in ipairs(limits_of[measured.resource]) do
-    local value = measured.values[limit[3]]
-    if value then
-      local severity = severity_of(limit, value)
-      row.severity = math.max(row.severity or 0, severity)
-      if limit[2] == "errors" then
-        row.errors = (row.errors or 0) + value
-      else
-        show(row, limit, value, severity, steady)
-      end
-      if severity > 0 then
-        why:add(limit, value, measured.who[limit[3]])
-      end
-    end
-  end
-  row.state, row.why, row.who = STATES[row.severity], why:text(), why:culprits()
-  row.reasons = why:text(true)
-  return row
-end
 
 local is_replay
 
@@ -112,11 +34,9 @@ local function check_processes(d, options)
   end
 end
 
-local function rows(d, _, prev, options)
-  local list, most = {}, options.watch and select(2, stdout.window())
-  for i, measured in ipairs(resources.measure(d, prev, options.operands)) do
-    list[i] = row_of(measured, options.openmetrics)
-  end
+local function make_rows(d, _, prev, options)
+  local list = rows.of(d, prev, options.operands, options.openmetrics)
+  local most = options.watch and select(2, stdout.window())
   check_processes(d, options)
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do
@@ -205,5 +125,5 @@ return kstat.report({
   end,
   refresh = function(options) return options.watch end, none = all_well,
   note = "Without an interval it looks for a second. States: ok, warning, critical; what cannot be read is \"-\".",
-  select = function(options) return resources.select(options.operands) end, columns = columns, rows = rows,
+  select = function(options) return resources.select(options.operands) end, columns = columns, rows = make_rows,
 })

@@ -63,7 +63,8 @@ function resources.select(names)
   return list
 end
 
---- Measures over an interval, in an order that does not change.
+--- Measures over an interval, in an order that does not change. Who is to blame is known as far as kstat.use.culprits
+-- read it.
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: there is none
 -- @tparam {string,...} names as for select()
@@ -76,7 +77,6 @@ function resources.measure(d, prev, names)
   local function is_new(k)
     return prev and k.crtime > core.sample_taken(prev)
   end
-  culprits.read(d)
   for _, part in ipairs(parts_of(names)) do
     part.measure(d, add, is_new, prev)
   end

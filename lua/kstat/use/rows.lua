@@ -1,0 +1,135 @@
+--- The resources of a machine with their states: what kstatlua use, the screen and the line of the past show of them.
+--
+-- @module kstat.use.rows
+local culprits = require("kstat.use.culprits")
+local limits = require("kstat.use.limits")
+local resources = require("kstat.use.resources")
+
+local rows = {}
+
+local STATES = { [0] = "ok", "warning", "critical" }
+
+local limits_of = {} -- a resource's
+for _, limit in ipairs(resources.limits) do
+  limits_of[limit[1]] = limits_of[limit[1]] or {}
+  table.insert(limits_of[limit[1]], limit)
+end
+
+local function severity_of(limit, value)
+  return limit.critical and value >= limit.critical and 2 or limit.warning and value >= limit.warning and 1 or 0
+end
+
+-- Stores what a row shows of utilization or saturation: what exceeds its limit most, or else the first that is known.
+-- steady: always the first, so that the labels of metrics do not change.
+local function show(row, limit, value, severity, steady)
+  local part = limit[2]
+  local before = row[part .. "_severity"]
+  if not before or not steady and severity > before or row[part .. "_of"] == nil and not limit.quiet then
+    local known = steady or not limit.quiet or severity > 0
+    row[part], row[part .. "_of"] = known and value or 0, known and limit[3] or nil
+    row[part .. "_unit"] = known and limit.unit or nil
+    row[part .. "_severity"] = math.max(severity, before or 0)
+  end
+end
+
+-- The row of a resource that was measured.
+local function row_of(measured, steady)
+  local row = { resource = measured.resource, name = measured.name, because = {} }
+  for _, limit in ipairs(limits_of[measured.resource]) do
+    local value = measured.values[limit[3]]
+    if value then
+      local severity = severity_of(limit, value)
+      row.severity = math.max(row.severity or 0, severity)
+      if limit[2] == "errors" then
+        row.errors = (row.errors or 0) + value
+      else
+        show(row, limit, value, severity, steady)
+      end
+      if severity > 0 then
+        table.insert(row.because, { limit = limit, value = value, severity = severity, who = measured.who[limit[3]] })
+      end
+    end
+  end
+  row.state = STATES[row.severity]
+  return row
+end
+
+-- Each reason of a state as text; for people with who is to blame, but for those that share it with the next one.
+local function texts_of(because, people)
+  local texts = {}
+  for i, reason in ipairs(because) do
+    local named = people and reason.who ~= "" and not (because[i + 1] and because[i + 1].who == reason.who)
+    texts[i] = reason.what .. (named and (" (%s)"):format(reason.who) or "")
+  end
+  return table.concat(texts, ", ")
+end
+
+-- Those who are to blame, each once.
+local function all_culprits(because)
+  local texts, seen = {}, { [""] = true }
+  for _, reason in ipairs(because) do
+    texts[#texts + 1] = not seen[reason.who] and reason.who or nil
+    seen[reason.who] = true
+  end
+  return table.concat(texts, ", ")
+end
+
+--- Completes a row: what is too much, and who is to blame for it, which is found only now.
+-- @tparam table row of measure() or states()
+function rows.tell(row)
+  for _, reason in ipairs(row.because) do
+    local who = reason.who
+    if type(who) == "function" then
+      who = who()
+    end
+    reason.what, reason.who = reason.limit[3] .. " " .. limits.amount(reason.value, reason.limit.unit), who or ""
+  end
+  row.why, row.who, row.reasons = texts_of(row.because), all_culprits(row.because), texts_of(row.because, true)
+end
+
+--- The resources of a machine with their states.
+-- @tparam difference d
+-- @tparam sample|nil prev the earlier sample; nil: there is none
+-- @tparam[opt] {string,...} names as for kstat.use.resources.select()
+-- @tparam[opt=false] boolean steady what a row shows never changes with the values, for metrics
+-- @treturn {table,...} each with `resource`, `name`, `severity` (?integer: 0 to 2, nil: nothing is known) and `state`
+-- (its name), `utilization` and `saturation` with what is shown of them (`_of`), its unit (`_unit`) and severity
+-- (`_severity`), `errors`, and `because`, what exceeds its limit: `limit`, `value`, `severity`, `who`; see tell()
+function rows.measure(d, prev, names, steady)
+  local list = resources.measure(d, prev, names or {})
+  for i = 1, #list do
+    list[i] = row_of(list[i], steady)
+  end
+  return list
+end
+
+--- The worst state of all, and what is not well; nobody looks for who is to blame.
+-- @tparam difference d
+-- @tparam sample|nil prev
+-- @treturn int|nil 0 to 2; nil: nothing is known
+-- @treturn {table,...} the rows above 0, as measure() gives them
+function rows.states(d, prev)
+  local worst, list = nil, {}
+  for _, row in ipairs(rows.measure(d, prev)) do
+    worst = row.severity and math.max(worst or 0, row.severity) or worst
+    list[#list + 1] = (row.severity or 0) > 0 and row or nil
+  end
+  return worst, list
+end
+
+--- The same with reasons: `why`, `who` is to blame, and `reasons`, both in one text for people.
+-- @tparam difference d
+-- @tparam sample|nil prev
+-- @tparam[opt] {string,...} names
+-- @tparam[opt=false] boolean steady
+-- @treturn {table,...}
+function rows.of(d, prev, names, steady)
+  culprits.read(d)
+  local list = rows.measure(d, prev, names, steady)
+  for i = 1, #list do
+    rows.tell(list[i])
+  end
+  return list
+end
+
+return rows
