@@ -14,11 +14,9 @@ local columns = require("kstat.prstat.columns")
 local cut = require("kstat.text").cut
 local ended = require("kstat.ended")
 local kstat = require("kstat")
+local processes = require("kstat.prstat.rows")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
-
-local STATES = { R = "run", S = "sleep", D = "disk", T = "stop", t = "trace", Z = "zombie", I = "idle", X = "dead",
-  P = "parked" }
 
 local system = assert(kstat.selector("unix:0:system_misc"))
 local memory = assert(kstat.selector("unix:0:meminfo"))
@@ -61,74 +59,42 @@ local function processes_of(d, class)
   return d:each(by_class[class])
 end
 
--- The kstats of further kinds, by kind and the number of the process or thread. They are read for all of them, shown
--- or not: the next report needs them in this sample.
-local function further_kinds(d, options)
-  local found = {}
+-- Reads the kstats of further kinds. They are read for all processes, shown or not: the next report needs them in this
+-- sample.
+local function read_further_kinds(d, options)
   local base, list = kinds(options)
   for _, kind in ipairs(list) do
-    local of = {}
-    for k in processes_of(d, base .. "_" .. kind) do
-      of[k.instance] = k
-    end
-    found[kind] = of
+    processes_of(d, base .. "_" .. kind)
   end
-  return found
-end
-
--- A statistic of a further kind: its change, or its value now.
-local function figure(further, row, kind, statistic, is_now)
-  local k = further[kind] and further[kind][row.k.instance]
-  return k and (is_now and k:now() or k):get(statistic)
 end
 
 -- --- rows -----------------------------------------------------------------------------------
 
--- Bytes per second, and the share of the time that block I/O took.
-local function add_io(row, further)
-  local function rate(value)
-    return value and row.elapsed > 0 and value / row.elapsed or nil
-  end
-  row.read, row.write = rate(figure(further, row, "io", "nread")), rate(figure(further, row, "io", "nwritten"))
-  row.cancelled = rate(figure(further, row, "io", "ncancelled"))
-  row.io = (row.read or 0) + (row.write or 0)
-  local delay = rate(row.k:get("blkio_time"))
-  row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
-end
-
--- What sorting and choosing need of a process.
-local function new_row(k, options, further)
-  local now = k:now() -- a capture does not say that these are no counters
-  local utime, stime = k:get("utime", "stime")
-  local row = { k = k, pid = k.instance, elapsed = k.elapsed, nlwp = 1, used = ((utime or 0) + (stime or 0)) / 1e9,
-    uid = (options.user_set or options.users or options.all) and now:get("euid"), cpu = 0 }
-  if options.threads then
-    row.tid, row.pid = k.instance, now:get("pid")
-  else
-    row.nlwp = now:get("nlwp") or 1
-  end
+-- What sorting and choosing need of a process; nil: it is not chosen.
+local function new_row(d, k, options)
+  local row = processes.new(k)
+  row.uid = (options.user_set or options.users or options.all) and k:now():get("euid")
   if options.user_set and not options.user_set[row.uid] or
-    options.real_set and not options.real_set[figure(further, row, "status", "uid", true)] or
-    options.cpu_set and not options.cpu_set[now:get("onpro")] or
+    options.real_set and not options.real_set[processes.figure(d, row, "status", "uid", true)] or
+    options.cpu_set and not options.cpu_set[k:now():get("onpro")] or
     options.pid_set and not options.pid_set[("%d"):format(row.pid)] then
     return nil
   end
   if options.by ~= "cpu" or options.users or options.all or options.groups then
-    utime, stime, row.size, row.rss, row.pri = now:get("utime", "stime", "size", "rssize", "pri")
-    row.time = ((utime or 0) + (stime or 0)) / 1e9
+    processes.add_levels(row)
   end
   if options.io or options.by == "io" then
-    add_io(row, further)
+    processes.add_io(d, row)
   end
-  row.group = options.groups and figure(further, row, "cgroup", "cgroup", true)
+  row.group = options.groups and processes.figure(d, row, "cgroup", "cgroup", true)
   return row
 end
 
 -- seen: gets the names and PIDs of all processes, as keys; nil: they are not needed.
-local function collect(d, options, further, ncpus, seen)
+local function collect(d, options, ncpus, seen)
   local list, lwps = {}, 0
   for k in processes_of(d, (kinds(options))) do
-    local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(k, options, further)
+    local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(d, k, options)
     if seen then
       seen.names[k.name], seen.pids[options.threads and k:now():get("pid") or k.instance] = true, true
     end
@@ -141,43 +107,23 @@ local function collect(d, options, further, ncpus, seen)
   return list, lwps
 end
 
--- Shares of the time of the process's threads.
-local function add_microstates(row, further)
-  local all = row.elapsed * (row.tid and 1 or row.nlwp)
-  local function percent(nsec)
-    return nsec and all > 0 and math.min(100 * nsec / 1e9 / all, 100) or nil
-  end
-  row.USR, row.SYS = percent(row.k:get("utime")), percent(row.k:get("stime"))
-  row.LAT = percent(figure(further, row, "sched", "wait_nsec"))
-  local swapin = figure(further, row, "delay", "swapin_nsec")
-  local thrashing = figure(further, row, "delay", "thrashing_nsec")
-  row.DFL = percent(swapin and swapin + (thrashing or 0))
-  if row.USR and row.SYS and (row.LAT or not further.sched) then
-    row.SLP = math.max(100 - row.USR - row.SYS - (row.LAT or 0) - (row.DFL or 0), 0)
-  end
-  row.VCX, row.ICX = figure(further, row, "status", "vctx"), figure(further, row, "status", "ictx")
-end
-
 -- The name of a row: its command line, or that of the program and its threads.
-local function name_of(row, now, options, further)
-  local name = now:get("fname") or row.k.name
+local function name_of(d, row, options)
   if options.args then
-    local k = further.args[row.pid]
-    return k and (k:now():get("psargs") or ("[%s]"):format(name)) or name
+    return processes.command(d, row)
   end
+  local name = processes.name(row)
   return ("%s/%d"):format(options.truncate and cut(name, columns.name_width) or name, row.tid or row.nlwp)
 end
 
 -- The cells of a row that is shown.
-local function complete(row, options, further)
-  local now = row.k:now()
-  row.user, row.process = tool.user_name(now:get("euid")), name_of(row, now, options, further)
+local function complete(d, row, options)
+  processes.add_owner(row)
+  row.process = name_of(d, row, options)
   if options.microstates or options.verbose then
-    return add_microstates(row, further)
+    return processes.add_microstates(d, row, options.microstates)
   end
-  row.size, row.rss, row.pri, row.nice = now:get("size"), now:get("rssize"), now:get("pri"), now:get("nice")
-  row.time = ((now:get("utime") or 0) + (now:get("stime") or 0)) / 1e9
-  row.state = STATES[now:get("state")] or now:get("state")
+  processes.add_levels(row)
 end
 
 -- --- sums -------------------------------------------------------------------------------------
@@ -270,13 +216,13 @@ end
 local is_replay
 
 -- Tells what a recording does not have that is there only for those who ask; ends the command if it has no process.
-local function check_recording(options, further, pids)
+local function check_recording(d, options, pids)
   local line = "this recording has no %s; record with: kstatlua record -o FILE %s unix 10"
   if not next(pids) then
     tool.stop(1, line:format(options.threads and "threads" or "processes", (kinds(options))))
-  elseif options.args and not next(further.args) then
+  elseif options.args and not processes_of(d, "process_args")() then
     tool.warn_later({ line:format("command lines", "--args process") })
-  elseif options.groups and not next(further.cgroup) then
+  elseif options.groups and not processes_of(d, "process_cgroup")() then
     tool.warn_later({ line:format("control groups", "process 'process::*,cgroup'") })
   end
 end
@@ -300,11 +246,11 @@ local function rows(d, _, prev, options)
   local misc = d:lookup("unix", 0, "system_misc")
   misc = misc and misc:now()
   local seen = options.first and { names = {}, pids = {} } or nil
-  local further = further_kinds(d, options)
-  local list, lwps = collect(d, options, further, misc and misc:get("ncpus") or 1, seen)
+  read_further_kinds(d, options)
+  local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, seen)
   local n, sums = #list, nil
   if seen and is_replay then
-    check_recording(options, further, seen.pids)
+    check_recording(d, options, seen.pids)
   end
   if seen then
     -- Numbers of CPUs may have gaps: one at which a process was seen is there.
@@ -319,7 +265,7 @@ local function rows(d, _, prev, options)
   else
     in_order(list, options, options.lines)
     for _, row in ipairs(list) do
-      complete(row, options, further)
+      complete(d, row, options)
     end
   end
   if not options.is_sorted then

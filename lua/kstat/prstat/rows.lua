@@ -1,0 +1,106 @@
+--- Rows of processes and threads: what prstat and the screen show of each. Every function fills in fields of a row, so
+-- that files of /proc are read only for what is shown.
+-- @module kstat.prstat.rows
+-- SPDX-License-Identifier: MIT
+local tool = require("kstat.tool")
+
+local rows = {}
+
+local STATES = { R = "run", S = "sleep", D = "disk", T = "stop", t = "trace", Z = "zombie", I = "idle", X = "dead",
+  P = "parked" }
+
+--- A statistic of a further kind of a row's process, such as "io".
+-- @tparam difference d
+-- @tparam table row
+-- @string kind the ending of its class
+-- @string statistic
+-- @tparam[opt] boolean is_now its value now; default: its change
+-- @treturn any|nil nil: it is not counted, or not for this user
+function rows.figure(d, row, kind, statistic, is_now)
+  local k = d:lookup(row.k.module, row.k.instance, row.k.name .. "," .. kind)
+  return k and (is_now and k:now() or k):get(statistic)
+end
+
+--- Begins a row, with what prstat sorts by at first.
+-- @tparam kstat k of class process or thread, of a difference
+-- @treturn table `k`, `pid`, of a thread `tid`; `elapsed` (s), `used` (s of CPU), `nlwp`
+function rows.new(k)
+  local now = k:now() -- a capture does not say that these are no counters
+  local utime, stime = k:get("utime", "stime")
+  local row = { k = k, pid = k.instance, elapsed = k.elapsed, nlwp = 1, used = ((utime or 0) + (stime or 0)) / 1e9 }
+  if k.module == "thread" then
+    row.tid, row.pid = k.instance, now:get("pid")
+  else
+    row.nlwp = now:get("nlwp") or 1
+  end
+  return row
+end
+
+--- Adds what a process is now.
+-- @tparam table row gets `size`, `rss` (bytes), `pri`, `nice`, `time` (s of CPU so far)
+function rows.add_levels(row)
+  local utime, stime
+  utime, stime, row.size, row.rss, row.pri, row.nice = row.k:now():get("utime", "stime", "size", "rssize", "pri",
+    "nice")
+  row.time = ((utime or 0) + (stime or 0)) / 1e9
+end
+
+--- Adds bytes per second, and the share of the time that block I/O took.
+-- @tparam difference d
+-- @tparam table row gets `read`, `write`, `cancelled`, `io` (their sum, 0 if it is not known), `DLY` (%)
+function rows.add_io(d, row)
+  local function rate(value)
+    return value and row.elapsed > 0 and value / row.elapsed or nil
+  end
+  row.read, row.write = rate(rows.figure(d, row, "io", "nread")), rate(rows.figure(d, row, "io", "nwritten"))
+  row.cancelled = rate(rows.figure(d, row, "io", "ncancelled"))
+  row.io = (row.read or 0) + (row.write or 0)
+  local delay = rate(row.k:get("blkio_time"))
+  row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
+end
+
+--- Adds shares of the time of the process's threads.
+-- @tparam difference d
+-- @tparam table row gets `USR`, `SYS`, `LAT`, `DFL`, `SLP` (%), `VCX`, `ICX`
+-- @tparam boolean has_latency waiting for a CPU is read
+function rows.add_microstates(d, row, has_latency)
+  local all = row.elapsed * (row.tid and 1 or row.nlwp)
+  local function percent(nsec)
+    return nsec and all > 0 and math.min(100 * nsec / 1e9 / all, 100) or nil
+  end
+  row.USR, row.SYS = percent(row.k:get("utime")), percent(row.k:get("stime"))
+  row.LAT = percent(rows.figure(d, row, "sched", "wait_nsec"))
+  local swapin = rows.figure(d, row, "delay", "swapin_nsec")
+  local thrashing = rows.figure(d, row, "delay", "thrashing_nsec")
+  row.DFL = percent(swapin and swapin + (thrashing or 0))
+  if row.USR and row.SYS and (row.LAT or not has_latency) then
+    row.SLP = math.max(100 - row.USR - row.SYS - (row.LAT or 0) - (row.DFL or 0), 0)
+  end
+  row.VCX, row.ICX = rows.figure(d, row, "status", "vctx"), rows.figure(d, row, "status", "ictx")
+end
+
+--- The name of a process's program.
+-- @tparam table row
+-- @treturn string
+function rows.name(row)
+  return row.k:now():get("fname") or row.k.name
+end
+
+--- The command line of a process.
+-- @tparam difference d
+-- @tparam table row
+-- @treturn string of threads of the kernel, and where command lines were not recorded, the name
+function rows.command(d, row)
+  local name = rows.name(row)
+  local k = d:lookup("process", row.pid, row.k.name .. ",args")
+  return k and (k:now():get("psargs") or ("[%s]"):format(name)) or name
+end
+
+--- Adds who owns a process and what it does.
+-- @tparam table row gets `user`, `state`
+function rows.add_owner(row)
+  local euid, state = row.k:now():get("euid", "state")
+  row.user, row.state = tool.user_name(euid), STATES[state] or state
+end
+
+return rows
