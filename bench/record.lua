@@ -2,26 +2,11 @@
 -- time and memory of a sample with 85, 500 and 1,000 processes, of which one in ten works now and then.
 -- KSTAT_BENCH_SAMPLES is how many samples, one a second, there are of each (60). SPDX-License-Identifier: MIT
 local figure = require("figure")
+local load = require("load")
 
 local SAMPLES = tonumber(os.getenv("KSTAT_BENCH_SAMPLES")) or 60
-local WORKER = "exec perl -e 'while (1) { select(undef, undef, undef, 0.2); $x = 0; $x++ while $x < 5000 }'"
 -- Goals: processes, KB and ms of a sample.
 local GOALS = { { 85, 1.6 }, { 500, 2.3, 12 }, { 1000, 3, 24 } }
-
-local dir = figure.capture("mktemp -d"):match("%S+")
-local started = {}
-
-local function start(command, n)
-  for pid in figure.capture(("for i in $(seq %d); do %s >/dev/null 2>&1 & echo $!; done"):format(n or 1, command))
-    :gmatch("%d+") do
-    started[#started + 1] = pid
-  end
-  return started[#started]
-end
-
-local function processes()
-  return tonumber(figure.capture("ls -d /proc/[0-9]* | wc -l"))
-end
 
 -- The CPU time in ms of all threads of a process, and its largest memory in KB; nil: it is gone.
 local function cost(pid)
@@ -37,7 +22,7 @@ local function size(path)
 end
 
 -- The recorders, ours first: the command, and what it writes.
-local function recorders()
+local function recorders(dir)
   local host = os.getenv("KSTAT_BUILD") .. "/bin/kstatlua"
   local list = { { "kstatlua record", ("%s record --directory %s/rec 1"):format(host, dir), dir .. "/rec/*" } }
   local sadc = figure.capture("ls /usr/lib/sysstat/sadc /usr/lib64/sa/sadc 2>/dev/null"):match("%S+")
@@ -52,10 +37,10 @@ end
 
 -- Runs all recorders for SAMPLES seconds, and a few before that; returns for each the KB and the ms of a sample, and
 -- its memory in MB.
-local function measure()
-  local list = recorders()
+local function measure(dir)
+  local list = recorders(dir)
   for _, r in ipairs(list) do
-    r.pid = start("exec " .. r[2])
+    r.pid = load.start("exec " .. r[2])
   end
   os.execute("sleep 2.5")
   for _, r in ipairs(list) do
@@ -86,23 +71,14 @@ local function compare(what, unit, list, field, goal)
     goal and ("at most %g %s"):format(goal, unit) or "-", met)
 end
 
-local function main()
+load.with_directory(function(dir)
   for _, goal in ipairs(GOALS) do
-    local n = goal[1] - processes()
-    if n < 0 then
-      io.stderr:write(("record: there are more than %d processes already\n"):format(goal[1]))
-    else
-      start(WORKER, n // 10)
-      start("exec sleep 3600", n - n // 10)
+    if load.fill(goal[1]) then
       local name = ("a sample with %d processes: "):format(goal[1])
-      local list = measure()
+      local list = measure(dir)
       compare(name .. "size", "KB", list, "kb", goal[2])
       compare(name .. "CPU time", "ms", list, "ms", goal[3])
       compare(name .. "memory", "MB", list, "mb", 16)
     end
   end
-end
-
-local ok, message = pcall(main)
-os.execute(("kill %s 2>/dev/null; rm -rf %s"):format(table.concat(started, " "), dir))
-assert(ok, message)
+end)
