@@ -1,8 +1,11 @@
 /* printable.c - see printable.h. SPDX-License-Identifier: MIT */
 #include "base/printable.h"
 
+#include <locale.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
 
 static bool
 is_code_printable(uint32_t c)
@@ -11,13 +14,26 @@ is_code_printable(uint32_t c)
 	    (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069);
 }
 
+/* The number of a character of which all bytes are there. */
+static uint32_t
+decode(const char *s, size_t len)
+{
+	uint32_t c = (unsigned char)s[0];
+
+	if (len > 1)
+		c &= 0x7fu >> len;
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return c;
+}
+
 size_t
 ks_character(const char *s, size_t n, bool *printable)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 }; /* by length: shorter forms are no UTF-8 */
 	const unsigned char *p = (const unsigned char *)s;
 	size_t len = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
+	uint32_t c;
 
 	*printable = false;
 	if ((p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4 || len > n)
@@ -25,12 +41,45 @@ ks_character(const char *s, size_t n, bool *printable)
 	for (size_t i = 1; i < len; i++) {
 		if ((p[i] & 0xc0) != 0x80)
 			return 1;
-		c = c << 6 | (p[i] & 0x3f);
 	}
+	c = decode(s, len);
 	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return 1;
 	*printable = is_code_printable(c);
 	return len;
+}
+
+/* Asks the C library, in the locale that knows all of Unicode; NULL: there is none, and all count as one column. */
+static int
+ask_columns(uint32_t c)
+{
+	static _Atomic(locale_t) known;
+	locale_t unicode = known, none = (locale_t)0, before;
+	int columns;
+
+	if (unicode == none) {
+		unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", none);
+		if (unicode == none)
+			return 1;
+		if (!atomic_compare_exchange_strong(&known, &none, unicode)) {
+			freelocale(unicode);
+			unicode = none;
+		}
+	}
+	before = uselocale(unicode);
+	columns = wcwidth((wchar_t)c);
+	(void)uselocale(before);
+	return columns < 0 ? 1 : columns;
+}
+
+int
+ks_character_columns(const char *s, size_t len, bool *narrow)
+{
+	uint32_t c = decode(s, len);
+
+	/* Latin letters, and lines and blocks; terminals disagree about the soft hyphen. */
+	*narrow = (c < 0x300 && c != 0xad) || (c >= 0x2500 && c < 0x25a0);
+	return *narrow ? 1 : ask_columns(c);
 }
 
 size_t

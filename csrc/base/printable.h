@@ -12,6 +12,12 @@
  */
 size_t ks_character(const char *s, size_t n, bool *printable);
 
+/*
+ * Returns the columns that a terminal takes for a printable character of len bytes: 2 for a wide one, 0 for one that
+ * combines with the character before. *narrow becomes true if it is one that every terminal shows in one column.
+ */
+int ks_character_columns(const char *s, size_t len, bool *narrow);
+
 /* True if all n bytes may be printed. */
 bool ks_is_printable(const char *s, size_t n);
 
