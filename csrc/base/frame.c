@@ -1,0 +1,427 @@
+/*
+ * frame.c - see frame.h. SPDX-License-Identifier: MIT
+ *
+ * An update goes through the window row by row and from left to right, and writes the cells that changed. Between two
+ * of them the cursor moves by whatever is shortest: a position, steps from where it is, or the unchanged characters
+ * between, written again. Where it is, is unknown at the start, behind the last column, and behind a character of
+ * which terminals disagree how many columns it takes: positions follow then, so that a mistake stays a mistake of that
+ * character alone.
+ */
+#include "base/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/printable.h"
+
+enum {
+	BOLD = 1,
+	DIM = 2,
+	UNDERLINE = 4,
+	REVERSE = 8,
+	RED = 16, /* green and yellow are twice and three times that */
+	COLOUR = 48
+};
+
+#define ON_BLANKS (UNDERLINE | REVERSE) /* the styles in which a blank is seen */
+#define ERASE_LINE "\033[K"
+
+static const struct {
+	uint8_t bit;
+	uint8_t mask; /* what it replaces */
+	uint8_t number;
+} styles[] = {
+	{ BOLD, BOLD, 1 }, { DIM, DIM, 2 }, { UNDERLINE, UNDERLINE, 4 }, { REVERSE, REVERSE, 7 },
+	{ RED, COLOUR, 31 }, { 2 * RED, COLOUR, 32 }, { 3 * RED, COLOUR, 33 }
+};
+
+#define STYLES (sizeof(styles) / sizeof(styles[0]))
+
+void
+ks_frame_free(struct ks_frame *f)
+{
+	free(f->cells);
+	*f = (struct ks_frame)KS_FRAME_INIT;
+}
+
+static const struct ks_cell blank = { .bytes = " ", .len = 1, .narrow = true };
+
+bool
+ks_frame_clear(struct ks_frame *f, int columns, int rows)
+{
+	size_t n = (size_t)columns * (size_t)rows;
+
+	if (!KS_RESERVE(f->cells, f->cap, n))
+		return false;
+	f->columns = columns;
+	f->rows = rows;
+	for (size_t i = 0; i < n; i++)
+		f->cells[i] = blank;
+	return true;
+}
+
+/* --- a line of text as cells ---------------------------------------------------------------- */
+
+static unsigned
+apply_number(unsigned style, unsigned number)
+{
+	if (number == 0)
+		return 0;
+	for (size_t i = 0; i < STYLES; i++) {
+		if (styles[i].number == number)
+			return (style & ~(unsigned)styles[i].mask) | styles[i].bit;
+	}
+	return style;
+}
+
+/* Returns the length of the style that a text of n > 0 bytes begins with, and applies it; 0: there is none. */
+static size_t
+read_style(const char *s, size_t n, unsigned *style)
+{
+	unsigned now = *style, number = 0;
+
+	if (n < 3 || s[0] != '\033' || s[1] != '[')
+		return 0;
+	for (size_t i = 2; i < n; i++) {
+		if (s[i] >= '0' && s[i] <= '9') {
+			number = number < 100 ? number * 10 + (unsigned)(s[i] - '0') : number;
+			continue;
+		}
+		if (s[i] != ';' && s[i] != 'm')
+			return 0;
+		now = apply_number(now, number);
+		number = 0;
+		if (s[i] == 'm') {
+			*style = now;
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+static void
+set_cell(struct ks_cell *cell, const char *bytes, size_t len, unsigned style, bool narrow)
+{
+	if (len == 1 && *bytes == ' ' && (style & ON_BLANKS) == 0)
+		style = 0;
+	*cell = (struct ks_cell){ .len = (uint8_t)len, .style = (uint8_t)style, .narrow = narrow };
+	memcpy(cell->bytes, bytes, len);
+}
+
+/* Appends what combines with the character of a cell; what does not fit is left out. */
+static void
+combine(struct ks_cell *row, int column, const char *bytes, size_t len)
+{
+	struct ks_cell *cell = column > 0 ? &row[column - 1] : NULL;
+
+	if (cell != NULL && cell->len == 0)
+		cell--;
+	if (cell == NULL || cell->len + len > sizeof(cell->bytes))
+		return;
+	memcpy(cell->bytes + cell->len, bytes, len);
+	cell->len = (uint8_t)(cell->len + len);
+	cell->narrow = false;
+}
+
+/* Puts a character, or what stands in its place, into the cells from a column on; returns the column behind it, or -1. */
+static int
+put_character(struct ks_frame *f, struct ks_cell *row, int column, const char *bytes, size_t len, unsigned style)
+{
+	bool narrow = true;
+	int columns = ks_character_columns(bytes, len, &narrow);
+
+	if (column + columns > f->columns)
+		return -1;
+	if (columns == 0)
+		combine(row, column, bytes, len);
+	else
+		set_cell(&row[column], bytes, len, style, narrow);
+	if (columns == 2)
+		row[column + 1] = (struct ks_cell){ .style = (uint8_t)style };
+	return column + columns;
+}
+
+void
+ks_frame_line(struct ks_frame *f, int row, const char *text, size_t n, bool utf8)
+{
+	struct ks_cell *cells = f->cells + (size_t)row * (size_t)f->columns;
+	unsigned style = 0;
+	int column = 0;
+
+	for (size_t i = 0, len; i < n && column >= 0; i += len) {
+		bool printable;
+
+		if ((len = read_style(text + i, n - i, &style)) > 0)
+			continue;
+		len = ks_character(text + i, n - i, &printable);
+		if (len > 1 && !utf8) {
+			len = 1;
+			printable = false;
+		}
+		column = printable ? put_character(f, cells, column, text + i, len, style) :
+		    put_character(f, cells, column, "?", 1, style);
+	}
+}
+
+/* --- from one frame to the next --------------------------------------------------------------- */
+
+struct update {
+	struct ks_buf *out;
+	const struct ks_frame *now;
+	const struct ks_frame *before; /* NULL: unknown */
+	int row, column;               /* of the cursor, counted from 0; column -1: unknown, and row, too, if that is -1 */
+	unsigned style;
+};
+
+static bool
+is_blank(const struct ks_cell *cell)
+{
+	return cell->len == 1 && cell->bytes[0] == ' ' && cell->style == 0;
+}
+
+/* Whether the cell must be written; n: its number in the frame. */
+static bool
+differs(const struct update *u, size_t n)
+{
+	return u->before == NULL || memcmp(&u->now->cells[n], &u->before->cells[n], sizeof(struct ks_cell)) != 0;
+}
+
+static size_t
+cell_number(const struct update *u, int row, int column)
+{
+	return (size_t)row * (size_t)u->now->columns + (size_t)column;
+}
+
+/* Changes the style: adds what is missing if nothing is to be taken away, else begins with the plain one. */
+static void
+set_style(struct update *u, unsigned style)
+{
+	unsigned have = u->style;
+	const char *between = "\033[";
+
+	if (style == have)
+		return;
+	if (style == 0) {
+		ks_buf_adds(u->out, "\033[m");
+		u->style = 0;
+		return;
+	}
+	for (size_t i = 0; i < STYLES; i++) {
+		if ((have & styles[i].mask) != 0 && (style & styles[i].mask) == 0) {
+			have = 0;
+			between = "\033[;";
+			break;
+		}
+	}
+	for (size_t i = 0; i < STYLES; i++) {
+		if ((style & styles[i].mask) == styles[i].bit && (have & styles[i].mask) != styles[i].bit) {
+			ks_buf_addf(u->out, "%s%d", between, styles[i].number);
+			between = ";";
+		}
+	}
+	ks_buf_addc(u->out, 'm');
+	u->style = style;
+}
+
+/* --- moves of the cursor --- */
+
+#define AGAIN_MAX 8 /* bytes that are written again at most: no step over them is longer */
+
+struct move {
+	char text[64];
+	size_t len;
+};
+
+static void
+add(struct move *m, const char *bytes, size_t n)
+{
+	memcpy(m->text + m->len, bytes, n);
+	m->len += n;
+}
+
+static void
+repeat(struct move *m, char c, int n)
+{
+	while (n-- > 0)
+		m->text[m->len++] = c;
+}
+
+static void
+add_number(struct move *m, int n)
+{
+	char digits[12];
+	size_t at = sizeof(digits);
+
+	for (; n > 0; n /= 10)
+		digits[--at] = (char)('0' + n % 10);
+	add(m, digits + at, sizeof(digits) - at);
+}
+
+/* Appends ESC [ n final, in which 1 is left out. */
+static void
+add_step(struct move *m, int n, char final)
+{
+	add(m, "\033[", 2);
+	if (n > 1)
+		add_number(m, n);
+	m->text[m->len++] = final;
+}
+
+/* Appends steps down in the same column: a vertical tab is one, and no terminal driver changes it. */
+static void
+add_down(struct move *m, int n)
+{
+	if (n <= 4)
+		repeat(m, '\v', n);
+	else
+		add_step(m, n, 'B');
+}
+
+/* Whether a cell can be written without a change of the style. */
+static bool
+fits_style(const struct update *u, const struct ks_cell *cell)
+{
+	return cell->style == u->style || (is_blank(cell) && (u->style & ON_BLANKS) == 0);
+}
+
+/* Appends the way to a column that is not further left: what the row shows there, written again, or a step. */
+static void
+add_forward(const struct update *u, struct move *m, int row, int from, int to)
+{
+	const struct ks_cell *cells = u->now->cells + cell_number(u, row, 0);
+	struct move step = { .len = 0 }, again = { .len = 0 };
+
+	if (from == to)
+		return;
+	add_step(&step, to - from, 'C');
+	for (int i = from; i < to; i++) {
+		if (!cells[i].narrow || !fits_style(u, &cells[i]) || again.len + cells[i].len > AGAIN_MAX) {
+			again = step;
+			break;
+		}
+		add(&again, cells[i].bytes, cells[i].len);
+	}
+	if (again.len > step.len)
+		again = step;
+	add(m, again.text, again.len);
+}
+
+static void
+add_sideways(const struct update *u, struct move *m, int row, int to)
+{
+	int back = u->column - to;
+
+	if (back <= 0)
+		add_forward(u, m, row, u->column, to);
+	else if (back <= 4)
+		repeat(m, '\b', back);
+	else
+		add_step(m, back, 'D');
+}
+
+static void
+keep_shorter(struct move *best, const struct move *other)
+{
+	if (other->len < best->len)
+		*best = *other;
+}
+
+/* Moves the cursor; rows are only gone down. */
+static void
+go(struct update *u, int row, int column)
+{
+	struct move best = { .len = 0 }, down = { .len = 0 }, other;
+
+	if (u->row == row && u->column == column)
+		return;
+	add(&best, "\033[", 2);
+	if (row > 0)
+		add_number(&best, row + 1);
+	if (column > 0) {
+		add(&best, ";", 1);
+		add_number(&best, column + 1);
+	}
+	add(&best, "H", 1);
+	if (u->row >= 0) {
+		add_down(&down, row - u->row);
+		other = down;
+		add_step(&other, column + 1, 'G');
+		keep_shorter(&best, &other);
+		other = down;
+		add(&other, "\r", 1);
+		add_forward(u, &other, row, 0, column);
+		keep_shorter(&best, &other);
+	}
+	if (u->row >= 0 && u->column >= 0) {
+		other = down;
+		add_sideways(u, &other, row, column);
+		keep_shorter(&best, &other);
+	}
+	ks_buf_add(u->out, best.text, best.len);
+	u->row = row;
+	u->column = column;
+}
+
+/* --- the rows --- */
+
+static void
+write_cell(struct update *u, int row, int column)
+{
+	const struct ks_cell *cell = &u->now->cells[cell_number(u, row, column)];
+
+	if (cell->len == 0)
+		return; /* was written with its left half */
+	go(u, row, column);
+	if (!fits_style(u, cell))
+		set_style(u, cell->style);
+	ks_buf_add(u->out, cell->bytes, cell->len);
+	u->column = cell->narrow && column + 1 < u->now->columns ? column + 1 : -1;
+}
+
+/* Writes what changed in a row. Blanks at its end are erased behind the text if that is shorter. */
+static void
+update_row(struct update *u, int row)
+{
+	const size_t first = cell_number(u, row, 0);
+	int columns = u->now->columns, text = columns, from, to = columns;
+
+	while (text > 0 && is_blank(&u->now->cells[first + (size_t)text - 1]))
+		text--;
+	while (to > 0 && !differs(u, first + (size_t)to - 1))
+		to--;
+	for (from = text; from < to && !differs(u, first + (size_t)from); from++)
+		;
+	if (to - from < (int)sizeof(ERASE_LINE) - 1)
+		text = to;
+	for (int i = 0; i < text && i < to; i++) {
+		if (differs(u, first + (size_t)i))
+			write_cell(u, row, i);
+	}
+	if (text >= to)
+		return;
+	if (u->row != row || u->column < text || u->column > from)
+		go(u, row, from);
+	if ((u->style & ON_BLANKS) != 0)
+		set_style(u, 0);
+	ks_buf_adds(u->out, ERASE_LINE);
+}
+
+void
+ks_frame_update(struct ks_buf *out, const struct ks_frame *now, const struct ks_frame *before)
+{
+	struct update u = { .out = out, .now = now, .before = before, .row = -1, .column = -1 };
+	size_t start = out->len, begun;
+
+	ks_buf_adds(out, "\033[?2026h");
+	begun = out->len;
+	if (before == NULL)
+		ks_buf_adds(out, "\033[m");
+	for (int row = 0; row < now->rows; row++)
+		update_row(&u, row);
+	set_style(&u, 0);
+	if (out->len == begun)
+		out->len = start;
+	else
+		ks_buf_adds(out, "\033[?2026l");
+}
