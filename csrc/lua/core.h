@@ -32,6 +32,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(distribution)    /* distribution.c: what histograms counted */ \
 	part(window)          /* window.c: values of the last so many seconds */ \
 	part(terminal)        /* terminal.c */ \
+	part(screen)          /* screen.c: frames on it, and keys from it */ \
 	part(line)            /* line.c: lines of a table */ \
 	part(wait)            /* wait.c */ \
 	part(devstat)         /* devstat.c: kstat.core.devstat */ \

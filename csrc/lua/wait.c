@@ -34,64 +34,76 @@ read_flags(void)
 	return KS_WAIT_TIME;
 }
 
-static enum ks_wait
-wait_input(hrtime_t deadline, int fd)
+/* Blocks the signals whose flags are read: only ppoll() lets them in, so that none is missed between. */
+static void
+hold_signals(sigset_t *before)
 {
-	enum ks_wait why = KS_WAIT_TIME;
-	struct pollfd input = { .fd = fd, .events = POLLIN };
-	sigset_t hold, before;
+	sigset_t hold;
 
-	/* Signals are blocked while the flags are read, and only ppoll() lets them in: so none is missed between. */
 	sigemptyset(&hold);
 	sigaddset(&hold, SIGINT);
 	sigaddset(&hold, SIGTERM);
 	sigaddset(&hold, SIGCONT);
+	sigaddset(&hold, SIGTSTP);
 	sigaddset(&hold, SIGWINCH);
-	pthread_sigmask(SIG_BLOCK, &hold, &before);
+	pthread_sigmask(SIG_BLOCK, &hold, before);
+}
+
+/* Waits for at most so many nanoseconds, with the signals of that mask; the mask NULL: looks without waiting. */
+static enum ks_wait
+poll_files(int in, int out, hrtime_t left, const sigset_t *mask)
+{
+	struct pollfd files[] = { { .fd = in, .events = POLLIN }, { .fd = out, .events = POLLOUT } };
+	struct timespec ts = { (time_t)(left / KS_NANOSEC), (long)(left % KS_NANOSEC) };
+
+	switch (mask != NULL ? ppoll(files, 2, &ts, mask) : poll(files, 2, 0)) {
+	case -1:
+		return KS_WAIT_SIGNAL;
+	case 0:
+		return KS_WAIT_TIME;
+	default:
+		return files[0].revents != 0 ? KS_WAIT_INPUT : KS_WAIT_OUTPUT;
+	}
+}
+
+enum ks_wait
+ks_wait_files(hrtime_t deadline, int in, int out)
+{
+	enum ks_wait why = KS_WAIT_TIME;
+	sigset_t before;
+
+	hold_signals(&before);
 	for (;;) {
 		hrtime_t left = deadline - gethrtime();
 		enum ks_wait flag = read_flags();
-		struct timespec ts;
 
 		if (flag != KS_WAIT_TIME) {
 			why = flag;
 			break;
 		}
-		if (fd >= 0 && ks_wait_resized) {
+		if (in >= 0 && ks_wait_resized) {
 			ks_wait_resized = 0;
 			why = KS_WAIT_SIGNAL;
 		}
-		if (why == KS_WAIT_SIGNAL || why == KS_WAIT_INPUT)
+		if (why != KS_WAIT_TIME)
 			break;
 		if (left <= 0) {
-			if (fd >= 0 && poll(&input, 1, 0) > 0)
-				why = KS_WAIT_INPUT;
+			why = poll_files(in, out, 0, NULL);
 			break;
 		}
-		ts.tv_sec = (time_t)(left / KS_NANOSEC);
-		ts.tv_nsec = (long)(left % KS_NANOSEC);
-		switch (ppoll(&input, fd >= 0 ? 1 : 0, &ts, &before)) {
-		case -1:
-			why = KS_WAIT_SIGNAL;
-			break;
-		case 1:
-			why = KS_WAIT_INPUT;
-			break;
-		default:
-			break;
-		}
+		why = poll_files(in, out, left, &before);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return why;
 }
 
-enum ks_wait
-ks_lua_wait_input(lua_State *L, int i, int fd)
+hrtime_t
+ks_lua_checkdeadline(lua_State *L, int i)
 {
 	lua_Number deadline = luaL_checknumber(L, i);
 
 	luaL_argcheck(L, deadline > -9e18 && deadline < 9e18, i, "not a time in nanoseconds");
-	return wait_input((hrtime_t)deadline, fd);
+	return (hrtime_t)deadline;
 }
 
 const char *
@@ -99,7 +111,8 @@ ks_wait_word(enum ks_wait why)
 {
 	static const char *const words[] = {
 		[KS_WAIT_TIME] = "time", [KS_WAIT_INTERRUPTED] = "interrupted",
-		[KS_WAIT_CONTINUED] = "continued", [KS_WAIT_SIGNAL] = "signal", [KS_WAIT_INPUT] = "signal"
+		[KS_WAIT_CONTINUED] = "continued", [KS_WAIT_SIGNAL] = "signal", [KS_WAIT_INPUT] = "signal",
+		[KS_WAIT_OUTPUT] = "signal"
 	};
 
 	return words[why];
@@ -109,7 +122,7 @@ ks_wait_word(enum ks_wait why)
 static int
 wait_call(lua_State *L)
 {
-	lua_pushstring(L, ks_wait_word(ks_lua_wait_input(L, 1, -1)));
+	lua_pushstring(L, ks_wait_word(ks_wait_files(ks_lua_checkdeadline(L, 1), -1, -1)));
 	return 1;
 }
 

@@ -9,6 +9,8 @@
 
 #include <signal.h>
 
+#include "kstat.h"
+
 struct lua_State;
 
 /* Set by the host's handlers, which may run at any instruction. */
@@ -27,15 +29,19 @@ enum ks_wait {
 	KS_WAIT_INTERRUPTED, /* ks_wait_interrupted is set; it stays set */
 	KS_WAIT_CONTINUED,   /* SIGCONT: after it the deadline may be past; the flag is cleared */
 	KS_WAIT_SIGNAL,      /* another handler ran, perhaps the interpreter's: call again */
-	KS_WAIT_INPUT        /* with a descriptor only: there is something to read, or an end of file */
+	KS_WAIT_INPUT,       /* with a descriptor only: there is something to read, or an end of file */
+	KS_WAIT_OUTPUT       /* the other descriptor can be written to, or has an error */
 };
 
+/* The argument at index i, nanoseconds of gethrtime(), which may be any number. */
+hrtime_t ks_lua_checkdeadline(struct lua_State *L, int i);
+
 /*
- * Waits until gethrtime() reaches the nanoseconds at index i or fd has input; -1 is no descriptor. Returns at once if
- * that time is past, but input comes first, so that keys are not lost. A signal that arrives just before the wait
- * starts is not missed. A window that was resized counts as a signal; the flag is cleared.
+ * Waits until gethrtime() reaches the deadline, `in` has input, or `out` takes output; -1 is no descriptor. Returns at
+ * once if that time is past, but input comes first, so that keys are not lost. A signal that arrives just before the
+ * wait starts is not missed. A window that was resized counts as a signal if there is an `in`; the flag is cleared.
  */
-enum ks_wait ks_lua_wait_input(struct lua_State *L, int i, int fd);
+enum ks_wait ks_wait_files(hrtime_t deadline, int in, int out);
 
 /* What scripts call the end of a wait: "time", "interrupted", "continued" or "signal". */
 const char *ks_wait_word(enum ks_wait why);
