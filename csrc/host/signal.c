@@ -113,7 +113,12 @@ on_stop(int sig)
 	raise(sig);
 	sigemptyset(&set);
 	sigaddset(&set, sig);
-	sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here, until SIGCONT */
+	/*
+	 * Stops here, until SIGCONT; but where no shell could continue it, as in a container or a terminal of its own,
+	 * the kernel does not stop it. The terminal is entered again in any case.
+	 */
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	ks_wait_continued = 1;
 	handle(sig, on_stop);
 	errno = saved;
 }
