@@ -156,11 +156,12 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 		unit->crtime = creation_time(w, found->start);
 		p->has_io = (parts >> IO_PART & 1) != 0 && has_io(w->lx, found);
 	}
+	p->asked = parts;
 	if (!p->has_io)
 		parts &= (uint16_t)~(1u << IO_PART);
 	if ((parts >> GPU_PART & 1) != 0 && !ks_process_uses_gpu(w->lx, found->pid))
 		parts &= (uint16_t)~(1u << GPU_PART);
-	memcpy(p, found, offsetof(struct ks_process, has_io)); /* fname included */
+	memcpy(p, found, offsetof(struct ks_process, asked)); /* fname included */
 	if (strcmp(unit->name, name) != 0 || unit->parts != parts) {
 		ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 		unit->parts = parts;
@@ -176,19 +177,25 @@ list_one(struct walk *w, pid_t pid, pid_t tid)
 	struct ks_process found = { .pid = pid, .tid = tid };
 	int instance = tid != 0 ? tid : pid;
 	char text[KS_PROCESS_STAT], name[NAME_MAX_SIZE], key[16];
+	size_t len = (size_t)snprintf(key, sizeof(key), "%d", instance);
+	struct ks_unit *unit = ks_units_find(w->units, key, len);
 	struct ks_process_line line;
-	struct ks_unit *unit;
 	uint16_t parts;
 	bool is_new;
 
-	if (asked_parts(w, instance, NULL) == 0 || ks_process_load(w->lx, &found, text, &line) != 0)
+	if ((unit == NULL && asked_parts(w, instance, NULL) == 0) ||
+	    ks_process_load(w->lx, &found, text, &line) != 0)
 		return 0;
 	copy_name(name, &line);
-	parts = asked_parts(w, instance, name);
+	/* Who is asked for by one name is so as long as it has that name. */
+	if (unit != NULL && unit->extra != NULL && strcmp(unit->name, name) == 0)
+		parts = ks_process_of(unit)->asked & w->wanted;
+	else
+		parts = asked_parts(w, instance, name);
 	if (parts == 0)
 		return 0;
 	found.start = line.start;
-	unit = ks_units_see(w->units, key, (size_t)snprintf(key, sizeof(key), "%d", instance), line.start + 1, &is_new);
+	unit = ks_units_see(w->units, key, len, line.start + 1, &is_new);
 	return unit != NULL ? set_up(w, unit, is_new, &found, name, parts) : -1;
 }
 

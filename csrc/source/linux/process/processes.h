@@ -34,6 +34,7 @@ struct ks_process {
 	uint64_t round;     /* the round in which it was read */
 	hrtime_t taken;     /* when */
 	uint64_t start;     /* ticks after boot */
+	uint16_t asked;     /* parts that somebody asks for under its name, one bit each */
 	bool has_io;        /* this user may read "io" */
 	struct {
 		uint64_t last, lost;
