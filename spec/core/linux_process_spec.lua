@@ -160,12 +160,13 @@ describe("processes of a recorded tree", function()
   end)
 
   it("are new if their number is used again, and have a new name after exec", function()
-    local ks = open({ processes = 77 })
+    local ks, named, odd = open({ processes = 77 }), open({ only = "process:77:new" }), open({ only = "process:77:a*" })
     write(dir .. "/proc/77/stat", stat(77, "new", { [22] = 100 }))
     local changed, added, deleted = ks:update()
     assert.is_true(changed)
     assert.equal("process:77:new", tostring(added[1]))
     assert.equal("process:77:a) R 1 (b?c?", tostring(deleted[1]))
+    assert.same({ true, "process:77:new", true, "" }, { named:update(), names(named), odd:update(), names(odd) })
     write(dir .. "/proc/77/stat", stat(77, "new", { [22] = 90000 }))
     assert.is_true((ks:update()))
     assert.equal(900, ks:lookup("process", 77, "new").crtime)
@@ -349,6 +350,13 @@ describe("processes of this machine", function()
     assert.truthy(math.abs(tonumber(shown[9]) * 1024 - k:get("rssize")) < 2 ^ 20) -- the kernel rounds them apart
     assert.equal(shown[10], k:get("state"))
     assert.truthy(math.abs(k.snaptime - k.crtime) < 120)
+  end)
+
+  it("have the descriptors and the limits that /proc shows", function()
+    local soft, hard = run.read_file(("/proc/%s/limits"):format(pid)):match("Max open files +(%w+) +(%w+)")
+    local k = assert(kstat.open({ only = "process:" .. pid .. ":*,fd" })):select("process:" .. pid)[1]
+    assert.same({ tonumber(soft), tonumber(hard), tonumber(run.shell("ls /proc/" .. pid .. "/fd | wc -l").out) },
+      { k:get("limit", "limit_max", "open") })
   end)
 
   it("that end are gone, and no line says so", function()

@@ -6,10 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "source/linux/group/groups.h"
+#include "source/linux/listing.h"
 #include "source/linux/process/processes.h"
 
 /* --- cmdline --------------------------------------------------------------------------------- */
@@ -144,16 +146,40 @@ count_one(void *count, pid_t fd)
 	return 0;
 }
 
-/* Counts the descriptors. False if this user may not. From 6.2 on they are the size of their directory. */
+/*
+ * Finds out whether directories "fd" have the number of descriptors as their size, as from 6.2 on, and whether /proc has
+ * the PIDs that this process would call others by: both show in its own directory.
+ */
+static const struct ks_process_state *
+examine(struct ks_linux *lx)
+{
+	struct ks_process_state *s = lx->sub[KS_SUB_process].state;
+	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
+	char text[4096];
+	struct ks_text pids;
+	uint64_t v[2];
+	struct stat st;
+	ssize_t n;
+
+	if (s->is_examined || !proc->kernel)
+		return s;
+	s->is_examined = true;
+	s->counts_fds = fstatat(proc->fd, "self/fd", &st, 0) == 0 && st.st_size > 0;
+	n = ks_file_read(proc, "self/status", text, sizeof(text));
+	s->has_own_pids = n > 0 && ks_columns_line(ks_text_of(text, (size_t)n), ks_text_of("NSpid:", 6), &pids) &&
+	    ks_text_numbers(&pids, v, 2) == 1 && v[0] == (uint64_t)getpid(); /* one of each namespace inside */
+	return s;
+}
+
+/* Counts the descriptors. False if this user may not. */
 static bool
 count_open(struct ks_linux *lx, pid_t pid, uint64_t *count)
 {
-	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
 	char path[KS_PROCESS_PATH];
 	struct stat st;
 
 	ks_process_path(path, pid, 0, "fd");
-	if (proc->kernel && fstatat(proc->fd, path, &st, 0) == 0 && st.st_size > 0) {
+	if (examine(lx)->counts_fds && fstatat(lx->root[KS_ROOT_PROC].fd, path, &st, 0) == 0) {
 		*count = (uint64_t)st.st_size;
 		return true;
 	}
@@ -182,17 +208,35 @@ collect_limits(struct ks_text all, struct ks_values *vals)
 	}
 }
 
+/* Asks for the limits of a process without a text of all limits; who may is its user, and root. */
+static bool
+ask_limits(struct ks_linux *lx, pid_t pid, struct ks_values *vals)
+{
+	struct rlimit limit;
+
+	if (!examine(lx)->has_own_pids || prlimit(pid, RLIMIT_NOFILE, NULL, &limit) != 0)
+		return false;
+	if (limit.rlim_cur != RLIM_INFINITY)
+		ks_have(vals, F_LIMIT, limit.rlim_cur);
+	if (limit.rlim_max != RLIM_INFINITY)
+		ks_have(vals, F_LIMIT_MAX, limit.rlim_max);
+	return true;
+}
+
 int
 ks_process_read_fd(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals = { .have = 0 };
 	uint64_t count;
-	int err = ks_process_file(lx, p->pid, 0, "limits");
 
-	if (err != 0)
-		return ks_process_gone(unit, err);
-	collect_limits(ks_image_text(&lx->scratch), &vals);
+	if (!ask_limits(lx, p->pid, &vals)) {
+		int err = ks_process_file(lx, p->pid, 0, "limits");
+
+		if (err != 0)
+			return ks_process_gone(unit, err);
+		collect_limits(ks_image_text(&lx->scratch), &vals);
+	}
 	if (count_open(lx, p->pid, &count)) /* others may not list those of a process */
 		ks_have(&vals, F_OPEN, count);
 	ks_fields_add(r, ks_process_fd_fields, &vals);

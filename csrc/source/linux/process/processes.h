@@ -55,6 +55,8 @@ struct ks_process_state {
 	bool is_connected, is_refused; /* neither: it was not tried yet */
 	struct ks_netlink netlink;
 	uint16_t family;
+	/* What there is beside /proc/PID/limits and the entries of /proc/PID/fd, which are slow; see detail.c. */
+	bool is_examined, counts_fds, has_own_pids;
 };
 
 static inline struct ks_process *
