@@ -70,13 +70,12 @@ end
 
 local function processes(d, add, prev)
   local stuck, zombies, parents = in_trouble(d, prev)
-  local counted = now(d:lookup("unix", 0, "procs"), "zombies") -- in recordings without processes
   local share, of = descriptors(d)
   local who = of and culprits.name(of)
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
     stuck = (next(parents) or #d:select({ class = "process" }) > 0) and #stuck or nil,
-    zombies = next(parents) and zombies or counted or zombies,
+    zombies = zombies,
   }, { descriptors = who, ["descriptors used up"] = who, zombies = parent_of(d, parents),
     stuck = table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
 end
@@ -96,6 +95,6 @@ end
 
 return {
   limits = limits, measure = measure, processes = true,
-  select = { { module = "unix", instance = 0, name = "/^(procs|clock)$/" }, { class = "process_fd" },
+  select = { { module = "unix", instance = 0, name = "clock" }, { class = "process_fd" },
     { class = "disk" } },
 }
