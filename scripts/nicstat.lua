@@ -8,6 +8,7 @@
 -- Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link has a speed: "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local link = require("kstat.link")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
 
@@ -19,15 +20,7 @@ local function short(v)
   return type(v) == "string" and v or (v < 100 and "%.2f" or v < 100000 and "%.1f" or "%.0f"):format(v)
 end
 
--- Rates added up; nil if there is none.
-local function rates(k, ...)
-  local sum
-  for _, statistic in ipairs({ ... }) do
-    local rate = k:rate(statistic)
-    sum = rate and (sum or 0) + rate or sum
-  end
-  return sum
-end
+local rates = link.rates
 
 local function scaled(value, factor)
   return value and value * factor
@@ -37,31 +30,13 @@ local function per(value, count)
   return value and count and (count > 0 and value / count or 0)
 end
 
-local function utilisation(k, r, w)
-  local speed = k:now():get("ifspeed")
-  if not r or not w or not speed or speed <= 0 then
-    return nil
-  end
-  local bytes = k:now():get("link_duplex") == 2 and math.max(r, w) or r + w
-  return math.min(100, 100 * 8 * bytes / speed)
-end
-
 local function link_row(k, time, options)
-  local r, w = rates(k, "rbytes64") or rates(k, "rbytes"), rates(k, "obytes64") or rates(k, "obytes")
-  local rpk, wpk = rates(k, "ipackets64") or rates(k, "ipackets"), rates(k, "opackets64") or rates(k, "opackets")
-  local unit = options.megabits and 8 / 1e6 or 1 / 1024
-  local is = k:now()
-  local speed, duplex, state = is:get("ifspeed"), is:get("link_duplex"), is:get("link_state")
-  return {
-    Time = time, Int = k.name, r = scaled(r, unit), w = scaled(w, unit), rpk = rpk, wpk = wpk, rAvs = per(r, rpk),
-    wAvs = per(w, wpk), util = utilisation(k, r, w),
-    sat = rates(k, "defer", "nocanput", "norcvbuf", "noxmtbuf"),
-    ierr = rates(k, "ierrors"), oerr = rates(k, "oerrors"), coll = rates(k, "collisions"),
-    nocp = rates(k, "nocanput"), defer = rates(k, "defer"),
-    loopback = k.name:find("^lo%d*$") and "Yes" or "No", mbit = speed and speed / 1e6,
-    duplex = duplex == 2 and "full" or duplex == 1 and "half" or "unkn",
-    state = state and (state == 1 and "up" or "down"),
-  }
+  local row, unit = link.figures(k), options.megabits and 8 / 1e6 or 1 / 1024
+  row.rAvs, row.wAvs = per(row.r, row.rpk), per(row.w, row.wpk)
+  row.Time, row.Int, row.r, row.w = time, k.name, scaled(row.r, unit), scaled(row.w, unit)
+  row.coll, row.nocp, row.defer = rates(k, "collisions"), rates(k, "nocanput"), rates(k, "defer")
+  row.loopback, row.mbit = k.name:find("^lo%d*$") and "Yes" or "No", row.speed and row.speed / 1e6
+  return row
 end
 
 local PARSEABLE = { "Int", "r", "w", "rpk", "wpk", "rAvs", "wAvs", "util", "sat" }
