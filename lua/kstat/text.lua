@@ -115,6 +115,35 @@ function text.number(v)
   return (size < 9.995 and "%.2f%s" or size < 99.95 and "%.1f%s" or "%.0f%s"):format(v, LETTERS[step])
 end
 
+--- A share in percent, or of several CPUs more than that, in at most five columns.
+-- @tparam number|nil v
+-- @treturn string "-" for nil
+function text.percent(v)
+  if v == nil or v ~= v then
+    return "-"
+  end
+  return (v < 99.95 and v % 1 ~= 0 and "%.1f" or "%.0f"):format(v)
+end
+
+local PARTS = { { 1e9, "ns" }, { 1e6, "us" }, { 1e3, "ms" } }
+
+--- A length of time in at most seven columns, as 715 us.
+-- @tparam number|nil seconds
+-- @treturn string "-" for nil
+function text.duration(seconds)
+  if seconds == nil or seconds ~= seconds then
+    return "-"
+  end
+  local value, unit = seconds, "s"
+  for _, part in ipairs(PARTS) do
+    if seconds * part[1] < 999.5 then
+      value, unit = seconds * part[1], part[2]
+      break
+    end
+  end
+  return (value ~= 0 and value < 9.95 and "%.1f %s" or "%.0f %s"):format(value, unit)
+end
+
 --- Text that may come from anywhere as something that a terminal shows and does not obey: control
 -- bytes, and where the terminal has no UTF-8 all that is not ASCII, become `?`.
 -- @string line

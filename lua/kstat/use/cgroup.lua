@@ -59,12 +59,19 @@ local function of_io_limits(d, k)
   return most, which
 end
 
-local function group(d, add, k, pressure)
+-- The pressure of memory on the whole machine, in percent.
+local function pressure_of(d)
+  return share(d:lookup("pressure", 0, "memory"), "some_nsec") or 0
+end
+
+-- What the limits are compared with, of one group, and who is to blame; nil: the group has no limit.
+local function one(d, k, pressure)
   local memory_max, pids_max, quota = now(k, "memory_max"), now(k, "pids_max"), now(k, "cpu_nsec_max")
   local io, of_disk = of_io_limits(d, k)
   if not (memory_max or pids_max or quota or io) then
-    return
+    return nil
   end
+  pressure = pressure or pressure_of(d)
   local detail = d:lookup("cgroup_memory", k.instance, k.name)
   local used, idle = now(k, "memory"), now(detail, "inactive_file")
   local allowed = percent(quota, now(k, "cpu_nsec_period")) -- percent of one CPU
@@ -73,7 +80,7 @@ local function group(d, add, k, pressure)
   local hits = count(k, "memory_max_events")
   local missed = figures.per_second(detail, "workingset_activate_file", "workingset_activate_anon",
     "workingset_activate")
-  add("cgroup", k.name, {
+  return {
     memory = at, cpu = percent(cpu_used and cpu_used / 1e7, allowed), pids = percent(now(k, "pids"), pids_max),
     ["memory pressure"] = memory_max and share(k, "memory_nsec_waiting"),
     ["memory stalled"] = memory_max and share(k, "memory_nsec_stalled"),
@@ -82,17 +89,21 @@ local function group(d, add, k, pressure)
     io = io, ["io at limit"] = io, ["io stalled"] = io and share(k, "io_nsec_stalled"),
     throttled = quota and (percent(count(k, "cpu_throttled"), count(k, "cpu_periods")) or 0),
     ["pids refused"] = pids_max and count(k, "pids_max_events"), ["oom kills"] = count(k, "oom_kills"),
-  }, { io = of_disk, ["io at limit"] = of_disk, ["io stalled"] = of_disk })
+  }, { io = of_disk, ["io at limit"] = of_disk, ["io stalled"] = of_disk }
 end
 
 local function measure(d, add, is_new)
-  local pressure = share(d:lookup("pressure", 0, "memory"), "some_nsec") or 0
+  local pressure = pressure_of(d)
   for _, k in ipairs(d:select({ class = "cgroup" })) do
+    local values, who = nil, nil
     if not is_new(k) then
-      group(d, add, k, pressure)
+      values, who = one(d, k, pressure)
+    end
+    if values then
+      add("cgroup", k.name, values, who)
     end
   end
 end
 
-return { limits = limits, measure = measure, select = { { class = "cgroup" }, { class = "cgroup_memory" },
+return { limits = limits, measure = measure, one = one, select = { { class = "cgroup" }, { class = "cgroup_memory" },
   { class = "cgroup_io" }, { module = "pressure", name = "memory", class = "pressure" } } }

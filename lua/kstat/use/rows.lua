@@ -87,6 +87,16 @@ function rows.tell(row)
   row.why, row.who, row.reasons = texts_of(row.because), all_culprits(row.because), texts_of(row.because, true)
 end
 
+--- One thing with its state.
+-- @string resource
+-- @string name
+-- @tparam table values what its limits are compared with, see kstat.use.resources
+-- @tparam[opt] table who is to blame for each of them
+-- @treturn table as measure() gives them
+function rows.one(resource, name, values, who)
+  return row_of({ resource = resource, name = name, values = values, who = who or {} })
+end
+
 --- The resources of a machine with their states.
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: there is none
