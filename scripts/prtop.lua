@@ -1,19 +1,13 @@
 --- prtop: what processes publish: their I/O queues, timers or histograms, worst first.
 --
--- Worst is the queue in which most requests are, waiting or in service: what all of them lose in a second, and so
--- the product of how many come and how long each takes. A queue that is stuck, in which nothing completes and
--- whose service times are therefore 0, comes out on top as well, which %b would not tell from one that is
--- merely busy. Timers: the one with most time under way. Histograms: the largest p99.
---
--- Captures do not say who published a kstat: there every I/O kstat counts whose class is none of the machine's.
+-- Worst is the queue in which most requests are, waiting or in service (see kstat.published); the timer with most time
+-- under way; the histogram with the largest p99.
 -- SPDX-License-Identifier: MIT
-local io_figures = require("kstat.io")
 local kstat = require("kstat")
+local published = require("kstat.published")
 local tool = require("kstat.tool")
 local unknown = require("kstat.unknown")
 
-local MACHINE = { disk = true, partition = true, tape = true, nfs = true, iopath = true, zone_zfs = true,
-  zone_vfs = true, kmem_cache = true }
 local OPTIONS = {
   { "t", "timers", help = "timers in place of I/O queues" },
   { "H", "histograms", help = "histograms, with their percentiles" },
@@ -63,64 +57,10 @@ local HISTOGRAMS = named({
 
 -- --- rows -----------------------------------------------------------------------------------
 
-local function who(row, k)
-  local pid, uid = k.publisher_pid, k.publisher_uid
-  row.pid, row.uid = pid and ("%d"):format(pid), uid and ("%d"):format(uid)
-  row.publisher, row.name = k.publisher, tostring(k)
-  return row
-end
-
-local function queue(list, k)
-  local f = k.type == "io" and io_figures.rates(k)
-  if f then
-    list[#list + 1] = who({
-      ["r/s"] = f.r_s, ["w/s"] = f.w_s, ["kr/s"] = f.kr_s, ["kw/s"] = f.kw_s, wait = f.wait, actv = f.actv,
-      wsvc_t = f.wsvc_t, asvc_t = f.asvc_t, ["%w"] = f.w_pct, ["%b"] = f.b_pct, worse = f.wait + f.actv,
-    }, k)
-  end
-end
-
--- A kstat holds any number of timers one behind the other, whose statistics have the same names.
-local function timers(list, k)
-  if k.type ~= "timer" then
-    return
-  end
-  local now = k:now():stats()
-  local row
-  for statistic, change in k:stats() do
-    local _, value = now()
-    if statistic == "name" then
-      row = who({}, k)
-      row.name = row.name .. ":" .. change
-      list[#list + 1] = row
-    elseif statistic == "num_events" then
-      row.events, row["ev/s"] = change, k.elapsed > 0 and change / k.elapsed or nil
-    elseif statistic == "elapsed_time" then
-      row.busy = k.elapsed > 0 and change / k.elapsed or nil
-      row.avg_t = row.events > 0 and 1000 * change / row.events or nil
-      row.worse = row.busy or 0
-    elseif statistic == "min_time" then
-      row.min_t = 1000 * value
-    elseif statistic == "max_time" then
-      row.max_t = 1000 * value
-    end
-  end
-end
-
-local function percentiles(list, k)
-  local d = k.type == "named" and k:distribution()
-  if d then
-    local row = who({ ["n/s"] = k:rate("count"), unit = d.unit }, k)
-    row.p50, row.p90, row.p99 = d:quantile(0.5, 0.9, 0.99)
-    row.worse = row.p99 or -1
-    list[#list + 1] = row
-  end
-end
-
 local KINDS = {
-  queues = { columns = QUEUES, add = queue, none = "no process publishes an I/O queue" },
-  timers = { columns = TIMERS, add = timers, none = "no process publishes a timer" },
-  histograms = { columns = HISTOGRAMS, add = percentiles, none = "no process publishes a histogram" },
+  queues = { columns = QUEUES, add = published.queues, none = "no process publishes an I/O queue" },
+  timers = { columns = TIMERS, add = published.timers, none = "no process publishes a timer" },
+  histograms = { columns = HISTOGRAMS, add = published.histograms, none = "no process publishes a histogram" },
 }
 
 local function kind_of(options)
@@ -132,7 +72,7 @@ local patterns -- of the operands, compiled once
 local function rows(d, _, _, options)
   local kind, list, names = kind_of(options), {}, {}
   for k in d:each() do
-    if k.publisher or not MACHINE[k.class] then
+    if published.is(k) then
       names[k.publisher or k.module] = true
       if tool.matches(patterns, k.publisher or k.module) then
         kind.add(list, k)
