@@ -100,7 +100,7 @@ local function make_device(k, id)
   return {
     module = module, instance = k.instance, name = name, class = k.class, crtime = k.crtime_ns,
     id = id, publisher = k.publisher,
-    inventory_name = (name .. ",dev"):sub(1, MOST_NAME), detail_name = (name .. ",detail"):sub(1, MOST_NAME),
+    inventory_name = (name .. ",dev"):sub(1, MOST_NAME),
     -- A name that does not begin with its driver's is a driver's name itself.
     driver = name:sub(1, #module) == module and module or name:match("^%D*"),
     rank = RANK[k.class] or 0, natural = natural(name), counts = {}, figures = {},
@@ -169,19 +169,26 @@ local function named(self, list)
   return found
 end
 
--- True for a disk that holds nothing, such as a loop device without a file. What did some I/O need not be asked,
--- unless it is of a driver whose devices are emptied again.
+--- Whether a disk holds nothing, such as a loop device without a file. What did some I/O need not be asked, unless it
+-- is of a driver whose devices are emptied again.
+-- @tparam sample x
+-- @tparam table device `module`, `instance`, `name`: the disk's kstat, or what has its fields
+-- @treturn boolean
+function M.is_empty(x, device)
+  local k = core.lookup(x, device.module, device.instance, device.name)
+  if k and not tool.passed_over[device.module] and (get(k, "reads") or 0) + (get(k, "writes") or 0) > 0 then
+    return false
+  end
+  local detail = core.lookup(x, device.module, device.instance, (device.name .. ",detail"):sub(1, MOST_NAME))
+  return detail ~= nil and get(detail, "size") == 0
+end
+
 local function is_empty(self, device)
   if device.class ~= "disk" or self.o.latency then
     return false
   end
   self.facts = self.facts or core.sample(self.ks)
-  local k = core.lookup(self.facts, device.module, device.instance, device.name)
-  if k and not tool.passed_over[device.module] and (get(k, "reads") or 0) + (get(k, "writes") or 0) > 0 then
-    return false
-  end
-  local detail = core.lookup(self.facts, device.module, device.instance, device.detail_name)
-  return detail ~= nil and get(detail, "size") == 0
+  return M.is_empty(self.facts, device)
 end
 
 -- Those that are shown: the named ones, and others as far as the limit lets.

@@ -63,7 +63,14 @@ local function is_not_live(d, k)
   return state and (state == "live" and 0 or 1) or nil, state
 end
 
-local function disk(d, add, k, stalled)
+-- The share of the interval in which all work waited for I/O of the machine, in percent.
+local function stalled_in(d)
+  return figures.share(d:lookup("pressure", 0, "io"), "full_nsec")
+end
+
+-- What the limits are compared with, of one disk, and who is to blame.
+local function one(d, k, stalled)
+  stalled = stalled or stalled_in(d)
   local function beside(what)
     return d:lookup(k.module, k.instance, k.name .. "," .. what)
   end
@@ -74,7 +81,7 @@ local function disk(d, add, k, stalled)
   local state = d:lookup("zfs/" .. k.name, 0, "state")
   local is_dead, life = is_not_live(d, k)
   local users = culprits.io(d)
-  add("disk", k.name, {
+  return {
     [rotational and "busy rotational" or "busy"] = busy, queue = queue,
     ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
     ["all stalled"] = busy and stalled and queue and busy >= stalled / 2 and queue >= 2 and stalled or nil,
@@ -83,22 +90,21 @@ local function disk(d, add, k, stalled)
       "Transport Errors"),
     ["disks missing"] = missing_disks(d, k), ["paths failed"] = now(beside("map"), "devices_failed"),
     ["pool not online"] = k.module == "zfs" and state and (now(state, "state", "string") == "ONLINE" and 0 or 1) or nil,
-  }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users,
-    ["not live"] = life })
+  }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users, ["not live"] = life }
 end
 
 local function measure(d, add, is_new)
-  local stalled = figures.share(d:lookup("pressure", 0, "io"), "full_nsec")
+  local stalled = stalled_in(d)
   for _, k in ipairs(d:select({ class = "disk" })) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
     if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
-      disk(d, add, k, stalled)
+      add("disk", k.name, one(d, k, stalled))
     end
   end
 end
 
 return {
-  limits = limits, measure = measure, processes = true,
+  limits = limits, measure = measure, one = one, processes = true,
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
     { name = "*,dev", class = "device" }, { class = "device_queue" }, { class = "device_error" },
     { class = "device_state" }, { module = "nvme", class = "controller" },

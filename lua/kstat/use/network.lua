@@ -55,7 +55,8 @@ local function has_cable(k)
   return true
 end
 
-local function link(d, add, k)
+-- What the limits are compared with, of one link, and who is to blame.
+local function one(d, k)
   local r, w = count(k, "rbytes64") or count(k, "rbytes"), count(k, "obytes64") or count(k, "obytes")
   local speed = now(k, "ifspeed")
   local bytes = r and w and (now(k, "link_duplex") == 2 and math.max(r, w) or r + w)
@@ -65,11 +66,11 @@ local function link(d, add, k)
     dropped = 0
   end
   local up = now(k, "link_state")
-  add("link", k.name, {
+  return {
     speed = speed and speed > 0 and k.elapsed and percent(bytes and 8 * bytes, speed * k.elapsed) or nil,
     dropped = dropped == 0 and 0 or percent(dropped, packets and dropped and packets + dropped),
     errors = count(k, "ierrors", "oerrors"), ["carrier changes"] = has_cable(k) and count(k, "carrier_changes") or nil,
-  }, { ["carrier changes"] = up and (up == 1 and "now up" or "now down") })
+  }, { ["carrier changes"] = up and (up == 1 and "now up" or "now down") }
 end
 
 -- A share in percent of what was counted, 0 where it is less than `least` or one a second.
@@ -109,14 +110,14 @@ end
 local function measure(d, add, is_new)
   for _, k in ipairs(d:select({ class = "net" })) do
     if now(k, "admin_state") ~= 0 and not is_new(k) then
-      link(d, add, k)
+      add("link", k.name, one(d, k))
     end
   end
   network(d, add)
 end
 
 return {
-  limits = limits, measure = measure,
+  limits = limits, measure = measure, one = one,
   select = { { module = "link", class = "net" }, { class = "qdisc" }, { module = "tcp", name = "/^tcp(_ext)?$/" },
     { module = "udp", name = "/^udp6?$/" }, { module = "listen", class = "socket" },
     { module = "cpu", name = "softnet", class = "misc" } },
