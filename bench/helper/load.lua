@@ -18,7 +18,7 @@ end
 
 --- Starts processes until there are `count`. Returns nil, and says so, if there are more already.
 function load.fill(count)
-  local n = count - tonumber(figure.capture("ls -d /proc/[0-9]* | wc -l"))
+  local n = count - tonumber(figure.capture("ls /proc | grep -c '^[0-9]'"))
   if n < 0 then
     io.stderr:write(("there are more than %d processes already\n"):format(count))
     return nil

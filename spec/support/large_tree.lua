@@ -3,11 +3,11 @@
 --     lua5.4 spec/support/large_tree.lua DIRECTORY [CPUS [DISKS [NODES]]]
 --
 -- makes DIRECTORY/proc and DIRECTORY/sys. What the files hold follows from the numbers alone; counters of CPU, disk
--- or node n are multiples of n + 1.
+-- or node n are multiples of n + 1. Processes and control groups (version 2) are there if they are asked for.
 local M = {}
 
 --- How large the machine is if nobody says otherwise.
-M.defaults = { cpus = 128, disks = 64, nodes = 4 }
+M.defaults = { cpus = 128, disks = 64, nodes = 4, processes = 0, cgroups = 0 }
 
 local function quote(s)
   return "'" .. s:gsub("'", "'\\''") .. "'"
@@ -162,7 +162,31 @@ local function put_memory(put, o)
   put("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority", "/dev/sda2 partition 8388604 0 -2")
 end
 
---- Makes the tree. options: cpus (a multiple of nodes), disks, nodes; those of M.defaults if they are missing.
+-- Processes, each the child of the one before it or of the first, which has a long name with blanks in it.
+local function put_processes(put, o)
+  for pid = 1, o.processes do
+    local name = pid == 1 and "init of a large" or "worker-" .. pid
+    put(("proc/%d/stat"):format(pid), ("%d (%s) S %d 1 1 0 -1 4194560 %d 0 0 0 %d %d 0 0 20 0 1 0 %d 16777216 %d"
+      .. row("", 28, function() return 0 end)):format(pid, name, pid % 10 == 0 and pid - 1 or pid > 1 and 1 or 0, pid,
+      pid * 10, pid, 100 + pid, 1000 + pid))
+    put(("proc/%d/schedstat"):format(pid), ("%d %d 7"):format(110000000 * pid, 1000000 * pid))
+  end
+end
+
+local function put_cgroups(put, o)
+  if o.cgroups > 0 then
+    put("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw")
+    put("sys/fs/cgroup/cgroup.controllers", "cpu memory")
+  end
+  for i = 1, o.cgroups do
+    local dir = ("sys/fs/cgroup/system.slice/service-%d.service/"):format(i)
+    put(dir .. "cgroup.controllers", "cpu memory")
+    put(dir .. "cpu.stat", ("usage_usec %d\nuser_usec %d\nsystem_usec %d"):format(3000 * i, 2000 * i, 1000 * i))
+    put(dir .. "memory.current", 4096 * i)
+  end
+end
+
+--- Makes the tree. options: cpus (a multiple of nodes), disks, nodes, processes, cgroups; those of M.defaults if they are missing.
 function M.make(dir, options)
   local o = setmetatable(options or {}, { __index = M.defaults })
   local put, finish = writer(dir)
@@ -176,6 +200,8 @@ function M.make(dir, options)
   put_interrupts(put, o)
   put_disks(put, o)
   put_memory(put, o)
+  put_processes(put, o)
+  put_cgroups(put, o)
   finish()
 end
 
