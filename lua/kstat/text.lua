@@ -144,6 +144,22 @@ function text.duration(seconds)
   return (value ~= 0 and value < 9.95 and "%.1f %s" or "%.0f %s"):format(value, unit)
 end
 
+local BINARY = { "K", "M", "G", "T", "P", "E" }
+
+--- Bytes by powers of 1,024 in at most five columns, as 5.2M.
+-- @tparam number|nil bytes
+-- @treturn string "-" for nil
+function text.bytes(bytes)
+  if not bytes or bytes ~= bytes then
+    return "-"
+  end
+  local step = 0
+  while bytes >= 999.5 and step < #BINARY do
+    bytes, step = bytes / 1024, step + 1
+  end
+  return (step > 0 and bytes < 99.95 and "%.1f%s" or "%.0f%s"):format(bytes, BINARY[step] or "")
+end
+
 --- Text that may come from anywhere as something that a terminal shows and does not obey: control
 -- bytes, and where the terminal has no UTF-8 all that is not ASCII, become `?`.
 -- @string line

@@ -43,7 +43,11 @@ local function joined(values, separator)
   return table.concat(texts, separator)
 end
 
--- A value as the cell of a table; missing: what stands for one that there is not.
+--- A value as the text of a cell for people.
+-- @tparam column column
+-- @param value
+-- @string missing what stands for one that there is not
+-- @treturn string
 local function cell(column, value, missing)
   local format = column.format
   if value == nil then
@@ -69,6 +73,7 @@ local function cell(column, value, missing)
   end
   return tostring(value)
 end
+output.cell = cell
 
 -- --- a table ------------------------------------------------------------------------------
 
@@ -81,7 +86,10 @@ local function cells(columns, values, missing)
   return texts
 end
 
--- The state of a value by the limits or the function of its column, for its colour; nil: none.
+--- The state of a value by the limits or the function of its column, for its colour.
+-- @tparam column column
+-- @param value
+-- @treturn string|nil
 local function state_of(column, value)
   if type(value) ~= "number" then
     return column.state and value ~= nil and column.state(value) or nil
@@ -89,6 +97,7 @@ local function state_of(column, value)
   return column.critical and value >= column.critical and "critical" or
     column.warning and value >= column.warning and "warning" or nil
 end
+output.state_of = state_of
 
 -- Brings cells into the room of their columns, and colours those of values; nil: they are titles.
 local function dressed(columns, texts, values)

@@ -1,0 +1,130 @@
+--- Which rows of a report a screen shows, and in which order.
+--
+-- A window shows few of many rows, so only as many as it can show are put in order: rows are compared with the last one
+-- that is visible, and most of them, which are idle, are passed over at once.
+--
+-- @module kstat.top.order
+local core = require("kstat.core")
+
+local order = {}
+
+--- Compiles a filter: `/Perl regular expression/` (the closing slash, with flags, may be missing) or a text that is
+-- looked for without case.
+-- @string text "": everything passes
+-- @treturn[1] fun(text:string):boolean
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function order.filter(text)
+  if text == "" or text == "/" or text == "//" then
+    return function() return true end
+  elseif text:sub(1, 1) == "/" then
+    local pattern, message = core.pattern(text:find("^/.*[^\\]/[imsxnU]*$") and text or text .. "/")
+    return pattern and function(name) return pattern:matches(name) end or nil, message
+  end
+  local wanted = text:lower()
+  return function(name) return name:lower():find(wanted, 1, true) ~= nil end
+end
+
+-- Whether the value x comes before y: numbers from the largest, texts from A; what is missing is last in either
+-- direction.
+local function before(x, y, reverse)
+  if x == nil or y == nil then
+    return y == nil and x ~= nil
+  elseif type(x) ~= type(y) then
+    return type(x) == "number"
+  elseif (type(x) == "number") ~= reverse then
+    return x > y
+  end
+  return x < y
+end
+
+-- Puts all rows in order; rows that are equal stay as they came.
+local function sorted(rows, keys, reverse)
+  local entries = {}
+  for i = 1, #rows do
+    entries[i] = i
+  end
+  table.sort(entries, function(a, b)
+    local x, y = keys[a], keys[b]
+    if x == y then
+      return a < b
+    end
+    return before(x, y, reverse)
+  end)
+  for i = 1, #entries do
+    entries[i] = rows[entries[i]]
+  end
+  return entries
+end
+
+-- The first `most` rows in their order.
+local function best(rows, keys, reverse, most)
+  local chosen, of = {}, {}
+  for i = 1, #rows do
+    local key, n = keys[i], #chosen
+    if n < most or before(key, of[n], reverse) then
+      local at = n + 1
+      while at > 1 and before(key, of[at - 1], reverse) do
+        at = at - 1
+      end
+      table.insert(chosen, at, rows[i])
+      table.insert(of, at, key == nil and false or key)
+      chosen[most + 1], of[most + 1] = nil, nil
+    end
+  end
+  return chosen
+end
+
+--- Rows in the order of a figure.
+-- @tparam {row,...} rows
+-- @func value fun(row): what they are compared by
+-- @tparam boolean reverse
+-- @int[opt] most only so many are wanted; nil: all
+-- @treturn {row,...} a new array
+function order.by(rows, value, reverse, most)
+  local keys = {}
+  for i = 1, #rows do
+    local key = value(rows[i])
+    keys[i] = (type(key) == "number" and key == key or type(key) == "string") and key or nil
+  end
+  if most and most * 4 < #rows then
+    return best(rows, keys, reverse, most)
+  end
+  return sorted(rows, keys, reverse)
+end
+
+--- Rows in the order of a tree: each behind the row above it; `depth` of each is set.
+-- @tparam {row,...} rows in the order that those of one parent have
+-- @func identity fun(row): string
+-- @func parent fun(row): string or nil
+-- @treturn {row,...} a new array
+function order.tree(rows, identity, parent)
+  local children, known, out = {}, {}, {}
+  for _, row in ipairs(rows) do
+    known[identity(row)] = true
+  end
+  for _, row in ipairs(rows) do
+    local above = parent(row)
+    above = above and known[above] and above ~= identity(row) and above or ""
+    children[above] = children[above] or {}
+    table.insert(children[above], row)
+  end
+  local function add(above, depth)
+    local list = children[above]
+    children[above] = nil -- what is its own ancestor comes once
+    for _, row in ipairs(list or {}) do
+      row.depth, out[#out + 1] = depth, row
+      add(identity(row), depth + 1)
+    end
+  end
+  add("", 0)
+  for _, row in ipairs(rows) do -- circles hang on nothing
+    if children[identity(row)] then
+      row.depth, out[#out + 1] = 0, row
+      add(identity(row), 1)
+    end
+  end
+  return out
+end
+
+return order

@@ -1,0 +1,170 @@
+--- The rows of a report as a table of a screen: lines that are as wide as the window.
+--
+-- Columns are as wide as what they have shown; the first text takes the room that the others leave and is shortened in
+-- the middle. In a window that is too narrow the columns with the largest `priority` leave. A last column that is
+-- `whole` goes on in the next line.
+--
+-- @module kstat.top.table
+local colour = require("kstat.colour")
+local core = require("kstat.core")
+local output = require("kstat.output")
+local text = require("kstat.text")
+
+local screen_table = {}
+
+local LEAST = 8 -- columns that the flexible text keeps
+
+-- The column that takes what the others leave: the first text.
+local function flexible(columns)
+  for i, column in ipairs(columns) do
+    if column.align == "left" and not column.whole and not column.width then
+      return i
+    end
+  end
+  return 1
+end
+
+--- Prepares columns for a table.
+-- @tparam {column,...} columns of kstat.report.declare
+-- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see)
+function screen_table.new(columns)
+  local self = { columns = columns, hidden = {}, widths = {}, flexible = flexible(columns) }
+  for i, column in ipairs(columns) do
+    self.widths[i] = math.max(column.width or 0, core.columns_of(column.title))
+    self.hidden[column.title] = column.hidden or nil
+  end
+  return self
+end
+
+-- The columns that the window has room for, by their numbers, and the room of the flexible one.
+local function chosen(self, width)
+  local list, need = {}, -1
+  for i, column in ipairs(self.columns) do
+    if not self.hidden[column.title] then
+      list[#list + 1] = i
+      need = need + 1 + (i == self.flexible and math.min(self.widths[i], LEAST) or column.whole and
+        math.min(self.widths[i], 28) or self.widths[i])
+    end
+  end
+  while need > width and #list > 1 do
+    local worst
+    for at, i in ipairs(list) do
+      local priority = self.columns[i].priority or 1
+      if i ~= self.flexible and (not worst or priority >= (self.columns[list[worst]].priority or 1)) then
+        worst = at
+      end
+    end
+    local column = self.columns[list[worst]]
+    need = need - 1 - (column.whole and math.min(self.widths[list[worst]], 28) or self.widths[list[worst]])
+    table.remove(list, worst)
+  end
+  return list
+end
+
+-- The rooms of the chosen columns.
+local function rooms_of(self, list, width)
+  local rooms, left = {}, width - (#list - 1)
+  for _, i in ipairs(list) do
+    rooms[i] = self.widths[i]
+    left = left - (i ~= self.flexible and not self.columns[i].whole and rooms[i] or 0)
+  end
+  local last = list[#list]
+  if self.columns[last].whole and last ~= self.flexible then
+    local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.max(28, self.widths[last])))
+    rooms[self.flexible], rooms[last] = name, math.max(1, left - name)
+  else
+    rooms[self.flexible] = math.max(1, math.min(left, width))
+  end
+  return rooms
+end
+
+-- The texts of a row's cells.
+local function texts_of(self, values, utf8, depth)
+  local texts = {}
+  for i, column in ipairs(self.columns) do
+    local value = values[i]
+    local shown = text.harmless(output.cell(column, value, "-"), utf8)
+    texts[i] = i == self.flexible and depth and depth > 0 and ("  "):rep(math.min(depth, 20)) .. shown or shown
+    self.widths[i] = math.max(self.widths[i], core.columns_of(texts[i]))
+  end
+  return texts
+end
+
+local function layout_of(self, list, rooms)
+  local columns, key = {}, {}
+  for at, i in ipairs(list) do
+    columns[at] = { room = rooms[i], align = self.columns[i].align }
+    key[at] = i .. ":" .. rooms[i]
+  end
+  key = table.concat(key, " ")
+  if self.key ~= key then
+    self.key, self.layout = key, core.layout(columns, " ")
+  end
+  return self.layout
+end
+
+-- The lines of one row: several if its last text is whole and long.
+local function lines_of(self, list, rooms, texts, values)
+  local cells = {}
+  for at, i in ipairs(list) do
+    local column = self.columns[i]
+    local shown = texts[i]
+    if not column.whole then
+      shown = column.elide == "end" and text.cut(shown, rooms[i]) or text.shorten(shown, rooms[i])
+    else
+      shown = text.wrap(shown, rooms[i], 0)
+    end
+    cells[at] = self.coloured and values and not column.whole and
+      colour.paint(shown, output.state_of(column, values[i])) or shown
+  end
+  local more = {}
+  local last = cells[#cells]
+  if self.columns[list[#list]].whole and last:find("\n", 1, true) then
+    for line in last:gmatch("[^\n]+") do
+      more[#more + 1] = line
+    end
+    cells[#cells] = table.remove(more, 1)
+  end
+  local lines = { " " .. core.line(layout_of(self, list, rooms), cells, ""):sub(1, -2) }
+  local indent = (" "):rep(math.max(0, core.columns_of(lines[1]) - core.columns_of(cells[#cells])))
+  for i, line in ipairs(more) do
+    lines[i + 1] = indent .. line
+  end
+  return lines
+end
+
+--- The titles and the rows.
+-- @tparam table self of new(); `sort` (a title) is marked, `coloured` says whether states have colours
+-- @tparam {values,...} rows arrays of values, or with `text`; `depth` in a tree
+-- @int width columns of the window
+-- @tparam boolean utf8
+-- @treturn string the line of titles
+-- @treturn {{string,...},...} the lines of each row
+function screen_table.lines(self, rows, width, utf8)
+  local texts = {}
+  for i, values in ipairs(rows) do
+    texts[i] = not values.text and texts_of(self, values, utf8, values.depth) or nil
+  end
+  local list = chosen(self, width - 1)
+  local rooms = rooms_of(self, list, width - 1)
+  local titles, out = {}, {}
+  for at, i in ipairs(list) do
+    local column = self.columns[i]
+    local title = text.cut(column.title, rooms[i])
+    titles[at] = self.sort == column.title and ("\27[4m%s\27[24m"):format(title) or title
+  end
+  local title = " " .. core.line(layout_of(self, list, rooms), titles, ""):sub(1, -2)
+  for i, values in ipairs(rows) do
+    if values.text then
+      out[i] = {}
+      for line in (values.text .. "\n"):gmatch("(.-)\n") do
+        table.insert(out[i], " " .. (text.cut(text.harmless(line, utf8), width - 1)))
+      end
+    else
+      out[i] = lines_of(self, list, rooms, texts[i], values)
+    end
+  end
+  return title, out
+end
+
+return screen_table
