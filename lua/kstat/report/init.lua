@@ -254,6 +254,43 @@ local function own_rows(self, d, now, prev, given)
   return rows
 end
 
+-- Every figure of a row's kstat becomes a field of the row.
+local function with_figures(self, row)
+  local k = type(row.kstat) == "userdata" and row.kstat or nil -- else a field of the script's own
+  if k and getmetatable(row) == nil then
+    self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
+    setmetatable(row, self.row_meta)
+  end
+  return k
+end
+
+--- The selectors of a report; nil: it looks at everything.
+-- @tparam table given its options
+-- @treturn {selector,...}|nil
+function report:selected(given)
+  if type(self.select) == "function" then
+    return make_selectors(self.select(given))
+  end
+  return self.selectors
+end
+
+--- The rows of a tick as they are made, for a screen, which puts them in order and shows some of them.
+-- @tparam difference d
+-- @tparam sample now
+-- @tparam sample|nil prev
+-- @tparam table given its options
+-- @treturn {row,...}
+function report:rows_of(d, now, prev, given)
+  local state = self.state
+  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+  local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d)
+  state.rows = rows
+  for i = 1, #rows do
+    with_figures(self, rows[i])
+  end
+  return rows
+end
+
 -- Whether nothing but zeros and "-" is shown beside texts.
 local function is_idle(values, columns)
   local numbers = false
@@ -268,7 +305,10 @@ local function is_idle(values, columns)
   return numbers
 end
 
--- What each column shows of a row; of one that is a text, this. Most columns are fields of the row.
+--- What each column shows of a row; of one that is a text, this. Most columns are fields of the row.
+-- @tparam {column,...} columns
+-- @tparam row row
+-- @treturn table values, or `text`
 local function values_of(columns, row)
   local text = rawget(row, "text")
   if text ~= nil then
@@ -292,6 +332,8 @@ local function values_of(columns, row)
   end
   return values
 end
+
+report.values_of = values_of
 
 -- Rows as arrays of values in the order of the report or of a column.
 local function in_order(self, shown, of, sort)
@@ -354,11 +396,7 @@ function report:evaluate(d, now, prev, given, filters)
   local matched, hidden = 0, {}
   for i = 1, #rows do
     local row = rows[i]
-    local k = type(row.kstat) == "userdata" and row.kstat or nil -- else a field of the script's own
-    if k and getmetatable(row) == nil then
-      self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
-      setmetatable(row, self.row_meta)
-    end
+    local k = with_figures(self, row)
     local values = values_of(columns, row)
     local wanted = not filters or not own or values.text or
       is_wanted(filters, k and k.name, columns, values)
@@ -555,9 +593,7 @@ local function run(self, words, write)
     usage(self, message)
   end
   local filters = compile_filters(self, given.operands)
-  if type(self.select) == "function" then
-    self.selectors = make_selectors(self.select(given))
-  end
+  self.selectors = self:selected(given)
   local published = self.published
   if type(published) == "function" then
     published = published(given)

@@ -1,0 +1,160 @@
+--- Where the samples of a screen come from: chains of the running machine, or a moment of the past.
+--
+-- The sections of a view that read the same kind of kstats share a chain, which is bounded by what they select; it is
+-- opened when the view is first shown. In the past all sections share the samples of the recording.
+--
+-- @module kstat.top.sampling
+local core = require("kstat.core")
+local machine = require("kstat.top.machine")
+local selector = require("kstat.selector")
+
+local sampling = {}
+sampling.__index = sampling
+
+--- New samples.
+-- @func open fun(only, published): a chain, or nil and a message; see kstat.tool.open
+-- @treturn sampling
+function sampling.new(open)
+  return setmetatable({ open = open }, sampling)
+end
+
+local function add_all(list, more)
+  for _, sel in ipairs(more) do
+    list[#list + 1] = sel
+  end
+end
+
+local function machine_selectors()
+  local list = {}
+  for i, spec in ipairs(machine.select) do
+    list[i] = assert(selector.compile(spec))
+  end
+  return list
+end
+
+--- The groups of a view's sections that share a chain.
+-- @tparam table shown of kstat.top.application
+-- @treturn table an array of groups; `of` has the group of each part, `machine` that of the first line
+function sampling.group(shown)
+  local groups, by_kind = { of = {} }, {}
+  local function group_of(published)
+    local kind = tostring(published)
+    if not by_kind[kind] then
+      by_kind[kind] = { published = published, only = {} }
+      groups[#groups + 1] = by_kind[kind]
+    end
+    return by_kind[kind]
+  end
+  for _, part in ipairs(shown.parts) do
+    local published = part.report.published
+    if type(published) == "function" then
+      published = published(part.given)
+    end
+    local group, selected = group_of(published), part.report:selected(part.given)
+    if selected and group.only then
+      add_all(group.only, selected)
+    else
+      group.only = nil
+    end
+    groups.of[part] = group
+    groups.machine = groups.machine or published ~= true and group or nil
+  end
+  groups.machine = groups.machine or group_of(false)
+  if groups.machine.only then
+    add_all(groups.machine.only, machine_selectors())
+  end
+  return groups
+end
+
+local function take(group, now, prev)
+  group.now, group.prev = now, prev
+  group.d = prev and now - prev or now:since_creation()
+end
+
+-- The next sample of a group; false at the end of a replay; nil and a message.
+local function advance(self, group, oldest)
+  local message
+  if not group.chain then
+    group.chain, message = self.open(group.only, group.published)
+    if not group.chain then
+      return nil, message
+    end
+  else
+    core.sample_freeze(group.now)
+    local changed
+    changed, message = group.chain:update()
+    if changed == nil then
+      return nil, message
+    elseif group.chain:ended() then
+      return false
+    end
+  end
+  local before = group.now
+  local now
+  now, message = core.sample(group.chain, before, nil)
+  if not now then
+    return nil, message
+  end
+  local is_old = before and not group.chain:is_replay() and core.sample_taken(before) < oldest
+  take(group, now, before and not is_old and not group.chain:is_cut() and before or nil)
+  return true
+end
+
+--- Reads all groups of a view.
+-- @tparam table groups
+-- @number interval seconds; a sample of much more ago is not compared with
+-- @treturn[1] boolean false: the replay is at its end
+-- @treturn[1] boolean whether each group has an earlier sample
+-- @treturn[2] nil
+-- @treturn[2] string what could not be read
+function sampling:live(groups, interval)
+  local oldest = core.gethrtime() / 1e9 - math.max(3 * interval, 2)
+  local complete = true
+  for _, group in ipairs(groups) do
+    local ok, message = advance(self, group, oldest)
+    if not ok then
+      return ok, message
+    end
+    complete = complete and group.prev ~= nil
+  end
+  return true, complete
+end
+
+--- The same at a moment of the past.
+-- @tparam table groups
+-- @tparam past p
+-- @treturn[1] boolean
+-- @treturn[2] nil
+-- @treturn[2] string
+function sampling.past(groups, p)
+  local only = {}
+  for _, group in ipairs(groups) do
+    only = group.only and only or nil
+    if only then
+      add_all(only, group.only)
+    end
+  end
+  local now, prev = p:samples(only)
+  if not now then
+    return nil, prev
+  end
+  for _, group in ipairs(groups) do
+    group.chain = group.chain or p.chain
+    take(group, now, prev)
+  end
+  return true
+end
+
+--- What the chains of a view could not read.
+-- @tparam table groups
+-- @treturn string|nil the last line
+function sampling.warning(groups)
+  local last
+  for _, group in ipairs(groups) do
+    local lines = group.chain and group.chain:warnings() or {}
+    last = lines[#lines] or last
+  end
+  return last
+end
+
+return sampling
