@@ -11,6 +11,9 @@ local OWN = {
   { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
   operands = "selector",
 }
+-- Without operands: the machine as a whole, disks, links, protocols.
+local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net" }, { class = "mib2" },
+  { class = "pressure" } }
 local OWNERS = { "publisher", "uid", "pid" } -- of what is published, for programs; people see it in the name
 local COLUMNS = { rate = true, value = true, name = true, unit = true }
 
@@ -22,17 +25,9 @@ end
 
 -- Without operands; what has none of the default's kstats shows everything. x: a chain or a difference.
 local function default(x)
-  local selectors = tool.selectors(top.DEFAULT)
+  local selectors = tool.selectors(DEFAULT)
   local unpack = table.unpack or unpack
   return #x:select(unpack(selectors)) > 0 and selectors or tool.selectors({ "*" })
-end
-
-local function open(given, only)
-  local ks, message, status = tool.open(given, only)
-  if not ks and status == 2 then
-    wrong(message)
-  end
-  return ks or tool.stop(status, message)
 end
 
 -- --- reports ----------------------------------------------------------------------------------
@@ -74,14 +69,10 @@ end
 
 -- --- the command ------------------------------------------------------------------------------------
 
-local function window(given, sort)
-  local ks = open(given, given.selectors)
-  tell_unmatched(ks, given)
-  tool.warnings(ks) -- before the window is there
-  local ok, message = top.run(ks, {
-    selectors = given.selectors or default(ks), interval = given.interval, count = given.count,
-    filter = given.filter, sort = sort ~= "unit" and sort or "name", skip_idle = given.skip_idle,
-    reverse = given.sort ~= nil and given.sort ~= sort,
+local function window(given)
+  local ok, message = top.run({
+    views = require("kstat.top.views"), interval = given.interval, count = given.count, filter = given.filter,
+    open = function(only, published) return tool.open(given, only, published) end,
   })
   return ok and 0 or tool.stop(3, message)
 end
@@ -105,7 +96,7 @@ local function main()
   local plain = given.batch or given.json or given.csv or given.openmetrics
   given.selectors = #given.operands > 0 and tool.selectors(given.operands, HINT) or nil
   if not plain and top.possible() then
-    return window(given, sort)
+    return window(given)
   end
   return report(given, filter):run(arg)
 end

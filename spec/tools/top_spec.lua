@@ -4,12 +4,9 @@ local capture = require("support.capture")
 local core = require("kstat.core")
 local keys = require("kstat.top.keys")
 local kstat = require("kstat")
-local pty = require("support.pty")
 local rows = require("kstat.top.rows")
 local run = require("support.run")
 local text_of = require("kstat.text")
-local top = require("kstat.top")
-local view = require("kstat.top.view")
 
 -- Four samples a second apart: what counts, what does not, and what is no number.
 local function write_capture()
@@ -34,18 +31,15 @@ local function selectors(...)
   return list
 end
 
--- The state after the samples of a capture, in a window of that height.
+-- The rows after the samples of a capture.
 local function after(path, ticks, options)
-  options = options or {}
-  options.selectors = options.selectors or selectors("*")
-  options.host = "spec"
-  local app = top.new(options)
+  local list = options and options.selectors or selectors("*")
+  local known = rows.new(list)
   local ks = assert(kstat.open(path))
-  for now, prev in kstat.every(1, ticks, { chain = ks, select = options.selectors }) do
-    app:tick(now, prev, #ks)
+  for now, prev in kstat.every(1, ticks, { chain = ks, select = list }) do
+    known:take(prev and now - prev or now:since_creation(), prev == nil)
   end
-  app.time = 0
-  return app
+  return { table = known }
 end
 
 local function names(list)
@@ -198,7 +192,7 @@ describe("rows", function()
   end)
 end)
 
-describe("the view", function()
+describe("texts", function()
   it("shows numbers in at most seven columns", function()
     for value, text in pairs({
       [0] = "0", [7] = "7", [99999] = "99999", [0.25] = "0.25", [12.345] = "12.35", [123.456] = "123.5",
@@ -231,138 +225,6 @@ describe("the view", function()
     assert.equal("", text_of.fit("x", 0))
   end)
 
-  it("is a header, a line for each row, and the keys", function()
-    local path = write_capture()
-    finally(capture.clean)
-    local app = after(path, 3, { filter = "/calls|rtime|rcnt/" })
-    local lines = app:lines(80, 9, false)
-    assert.same({
-      "00:00:00  spec  3 kstats  4 of 13 statistics  every 1 s                         ",
-      "    RATE    value unit        trend name                                        ",
-      "    1500     3000                -@ app:0:fast:calls                            ",
-      "       3        6                @@ app:0:slow:calls                            ",
-      "    0.25     0.50 s              @@ sd:0:sd0:rtime                              ",
-      "       -        2                @@ sd:0:sd0:rcnt                               ",
-      (" "):rep(80),
-      (" "):rep(80),
-      "filter: /calls|rtime|rcnt/   q quit   r v n sort   R reverse   / filter   c kin~",
-      reverse = 2,
-    }, lines)
-    assert.equal("    1500     3000                ▃█ app:0:fast:calls", (app:lines(80, 9, true)[3]:gsub(" +$", "")))
-  end)
-
-  it("fills a window of any size exactly", function()
-    local path = write_capture()
-    finally(capture.clean)
-    local app = after(path, 3)
-    for _, width in ipairs({ 1, 5, 20, 40, 79, 200 }) do
-      for _, height in ipairs({ 1, 2, 3, 4, 24 }) do
-        for _, help in ipairs({ true, false }) do
-          app.help = help
-          local lines = app:lines(width, height, false)
-          assert.equal(height, #lines)
-          for _, text in ipairs(lines) do
-            assert.equal(width, #text)
-          end
-        end
-      end
-    end
-  end)
-
-  it("sends a terminal only the lines that changed", function()
-    assert.equal("\27[0m\27[2J\27[1;1H\27[Ka\27[2;1H\27[Kb", view.update({ "a  ", "b  " }))
-    assert.equal("\27[2;1H\27[Kc", view.update({ "a  ", "c  " }, { "a  ", "b  " }))
-    assert.equal("", view.update({ "a" }, { "a" }))
-    assert.matches("2J", view.update({ "a", "b" }, { "a" }))
-  end)
-end)
-
-describe("the keys of top", function()
-  local path, app
-
-  setup(function() path = write_capture() end)
-  before_each(function() app = after(path, 3) end)
-  teardown(capture.clean)
-
-  local function type_keys(...)
-    local what
-    for _, key in ipairs({ ... }) do
-      what = app:key(key)
-    end
-    return what
-  end
-
-  it("sort", function()
-    type_keys("n")
-    assert.equal("app:0:fast:calls", app.rows[1].name)
-    type_keys("R")
-    assert.equal("sd:0:sd0:wtime", app.rows[1].name)
-    type_keys("R", "v")
-    assert.equal("sd:0:sd0:nread", app.rows[1].name)
-    type_keys("r")
-    assert.same({ "rate", "sd:0:sd0:nread" }, { app.sort, app.rows[1].name })
-  end)
-
-  it("filter while one types, also by what is not yet a regular expression", function()
-    type_keys("/", "n", "w")
-    assert.same({ "sd:0:sd0:nwritten" }, names(app.rows))
-    assert.is_nil(type_keys("q"))
-    assert.equal("nwq", app.text)
-    type_keys("backspace", "backspace", "backspace", "/", "(")
-    assert.matches("parenthesis", app.problem)
-    assert.matches("parenthesis", app:lines(80, 5, false)[5])
-    type_keys("r", "t", ")")
-    assert.is_nil(app.problem)
-    type_keys("enter")
-    assert.same({ "sd:0:sd0:rtime" }, names({ app.rows[1] }))
-    type_keys("escape")
-    assert.equal(app.total, #app.rows)
-    type_keys("/", "(", "/", "escape")
-    assert.equal("", app.text)
-    type_keys("/", "/", "(", "enter")
-    assert.same({ "", false }, { app.text, app.editing })
-    assert.is_nil(app.problem)
-  end)
-
-  it("pause, step, and change the interval", function()
-    assert.equal("interval", type_keys("+"))
-    assert.equal(2, app.interval)
-    type_keys("-", "-")
-    assert.equal(0.5, app.interval)
-    for _ = 1, 30 do
-      type_keys("-")
-    end
-    assert.equal(0.1, app.interval)
-    app.interval = 7
-    type_keys("+")
-    assert.equal(10, app.interval)
-    type_keys(" ")
-    assert.is_true(app.paused)
-    assert.equal("step", type_keys("."))
-    type_keys(" ")
-    assert.is_false(app.paused)
-    assert.equal("quit", type_keys("q"))
-    assert.equal("quit", type_keys("/", "ctrl-c"))
-    assert.is_nil(app:key("x"))
-  end)
-
-  it("choose kinds and scroll", function()
-    type_keys("c")
-    assert.equal("counters", app.show)
-    type_keys("c", "c", "z")
-    assert.equal("all", app.show)
-    assert.is_true(app.skip_idle)
-    type_keys("z")
-    app:lines(80, 6, false)
-    type_keys("down", "down", "up")
-    assert.equal(1, app.offset)
-    type_keys("pagedown")
-    assert.equal(4, app.offset)
-    type_keys("end")
-    assert.equal(#app.rows - 3, app.offset)
-    type_keys("home")
-    assert.equal(0, app.offset)
-  end)
 end)
 
 describe("top without a terminal", function()
@@ -463,199 +325,6 @@ sd:0:sd0:rcnt            -      2
     local r = run.run({ "kstatlua", "top", "-r", "/nonexistent/capture" })
     assert.equal(3, r.status)
     assert.matches("^top: [^\n]*/nonexistent/capture[^\n]*\n$", r.err)
-  end)
-end)
-
-describe("top on a terminal", function()
-  local it = pty.it(it, pending)
-  local path, terminal, kstatlua
-  local dir
-
-  setup(function()
-    path = write_capture()
-    dir = run.directory()
-    kstatlua = run.quote(run.bin .. "/kstatlua")
-  end)
-  after_each(function()
-    if terminal then
-      terminal:close()
-      terminal = nil
-    end
-  end)
-  teardown(function()
-    capture.clean()
-    run.remove_directory(dir)
-  end)
-
-  -- Runs a line and then shows how it ended, and whether the terminal's mode is what it was. Ctrl-C ends the
-  -- line, not the shell.
-  local function guarded(line)
-    return ("trap : INT; echo before; stty -g >%s/before; %s; echo status $?; stty -g >%s/after; " ..
-      "cmp %s/before %s/after && echo same; sleep 999"):format(dir, line, dir, dir, dir)
-  end
-
-  local function assert_given_back()
-    local text = terminal:await("status %d+\nsame\n")
-    assert.equal("before", text:match("^[^\n]*"))
-    return tonumber(text:match("status (%d+)"))
-  end
-
-  it("shows the one interval that ends at a time", function()
-    local made = ("KSTAT_REPLAY_TIME=1700000000 %s convert -o %s/rec %s"):format(kstatlua, dir, path)
-    terminal = pty.start(guarded(("%s && %s top -r %s/rec --at -0s \\*"):format(made, kstatlua, dir)), 80, 12)
-    local text = terminal:await("app:0:fast:calls")
-    assert.is_nil(text:find("since creation", 1, true))
-    assert.matches("\n    2500     5500 +[^ ]+ app:0:fast:calls\n", text)
-    terminal:send("q")
-  end)
-
-  it("steps through a capture, sorts, filters and gives the terminal back", function()
-    terminal = pty.start(guarded(kstatlua .. " -r " .. path .. " top \\* 3600"), 80, 12)
-    terminal:await("since creation")
-    terminal:send(".", ".")
-    local text = terminal:await("1500     3000")
-    assert.matches("^%d%d:%d%d:%d%d  replay  3 kstats  13 of 13 statistics  every 3600 s\n" ..
-      "    RATE    value unit        trend name\n    200k     400k bytes          ██ sd:0:sd0:nread\n" ..
-      "    1500     3000                ▃█ app:0:fast:calls\n", text)
-    terminal:send("/", "f", "a", "s")
-    terminal:await("\n/fas_\n?$")
-    text = terminal:await("2 of 13")
-    assert.is_nil(text:find("sd0", 1, true))
-    terminal:send("Escape")
-    terminal:await("13 of 13")
-    terminal:send("n")
-    terminal:await("NAME\n[^\n]*app:0:fast:calls\n")
-    terminal:send(".", ".")
-    terminal:await("end of capture")
-    terminal:send("h")
-    terminal:await("q               quit")
-    terminal:send("q")
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("redraws in place, and follows the window's size at once", function()
-    terminal = pty.start(guarded(kstatlua .. " -r " .. path .. " top \\* 3600"), 80, 12)
-    terminal:await("since creation")
-    terminal:resize(100, 9)
-    terminal:await("^[^\n]*\n +RATE[^\n]*\n[^\n]*:calls\n" .. ("[^\n]*\n"):rep(5) .. "q quit.*h help\n?$")
-    terminal:send("q")
-    terminal:await("status 0\nsame\n")
-  end)
-
-  it("takes a terminal that says it is larger than any for one that is large", function()
-    terminal = pty.start(guarded("stty cols 65000 rows 65000; " .. kstatlua .. " top unix:0:sys 0.05 3"))
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("goes on by itself, until the count", function()
-    terminal = pty.start(guarded(kstatlua .. " top unix:0:sys 0.05 6"))
-    assert.equal(0, assert_given_back())
-    terminal:close()
-    terminal = pty.start(guarded(kstatlua .. " -r " .. path .. " top \\* 0.05"))
-    terminal:await("end of capture")
-    terminal:send("q")
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("pauses, and changes the interval", function()
-    terminal = pty.start(guarded(kstatlua .. " top unix:0:sys 0.1"))
-    terminal:await("every 0.1 s\n")
-    terminal:send("Space")
-    terminal:await("every 0.1 s  paused\n")
-    terminal:send("+", "+")
-    terminal:await("every 0.5 s  paused\n")
-    terminal:send("Space")
-    terminal:await("every 0.5 s\n")
-    terminal:send("C-c")
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("ends at SIGTERM with the terminal given back", function()
-    terminal = pty.start(guarded("sh -c 'echo $$ >" .. dir .. "/pid; exec " .. kstatlua .. " top unix:0:sys 60'"))
-    terminal:await("since creation")
-    run.shell("kill -TERM $(cat " .. dir .. "/pid)")
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("gives it back when it hangs up or is killed the hard way", function()
-    for signal, status in pairs({ HUP = 129, QUIT = 131 }) do
-      terminal = pty.start(guarded("ulimit -c 0; sh -c 'echo $$ >" .. dir .. "/pid; exec " .. kstatlua ..
-        " top unix:0:sys 60'"))
-      terminal:await("since creation")
-      run.shell(("kill -%s $(cat %s/pid)"):format(signal, dir))
-      assert.equal(status, assert_given_back())
-      terminal:close()
-    end
-  end)
-
-  it("gives it back while it is stopped, and takes it again", function()
-    -- Short names: the shell shows the whole line again, which must not wrap.
-    run.shell(("cp %s %s/capture"):format(path, dir))
-    terminal = pty.start(("cd %s; exec env PATH=%s:$PATH PS1=%% ENV= sh -im"):format(dir, run.quote(run.bin)), 80, 12)
-    terminal:await("%", true)
-    terminal:send("stty -g >a; kstatlua -r capture top \\* 3600", "Enter")
-    terminal:await("since creation")
-    terminal:send("C-z")
-    terminal:await("Stopped")
-    terminal:send("stty -g >b; cmp a b && echo same mode", "Enter")
-    terminal:await("\nsame mode\n")
-    terminal:send("fg", "Enter")
-    local text = terminal:await("since creation")
-    assert.is_nil(text:find("same mode", 1, true))
-    assert.matches("q quit", text)
-    terminal:send(".")
-    terminal:await("3 kstats  13 of 13 statistics  every 3600 s\n")
-    terminal:send("q")
-    terminal:await("top %* 3600\n%%\n")
-    terminal:send("stty -g >b; cmp a b && echo mode as before", "Enter")
-    terminal:await("\nmode as before\n")
-  end)
-
-  it("gives it back before the message of an error, which is not lost", function()
-    local script = dir .. "/fails.lua"
-    run.write_file(script, [[
-      local top = require("kstat.top")
-      local lines = getmetatable(top.new({ selectors = {} })).__index
-      lines.lines = function() error("drawing failed") end
-      top.run(kstat.open(), { selectors = { kstat.selector("unix:0:sys") } })
-    ]])
-    terminal = pty.start(guarded(kstatlua .. " " .. script), 100, 20)
-    assert.equal(1, assert_given_back())
-    assert.matches("fails.lua:3: drawing failed", terminal:screen())
-  end)
-
-  it("gives it back when a script forgets to", function()
-    for _, ending in ipairs({ "", "os.exit(0)", "error(\"forgotten\")", "local core = require(\"kstat.core\") " ..
-      "core.looping(true) io.popen(\"kill -INT $PPID\"):close() io.popen(\"kill -INT $PPID\"):close()" }) do
-      terminal = pty.start(guarded(kstatlua .. " -e 'screen = require(\"kstat.core\").screen(\"\\27[?1049h\", " ..
-        "\"\\27[?1049l\") screen:enter() " .. ending .. "'"))
-      assert_given_back()
-      terminal:close()
-    end
-  end)
-
-  it("gives it back in an interpreter that knows nothing of signals", function()
-    terminal = pty.start(guarded("KSTAT_BUILD=" .. run.quote(run.build) .. " " .. run.lua ..
-      " -e 'dofile(\"spec/helper.lua\") " ..
-      "local top = require(\"kstat.top\") local kstat = require(\"kstat\") " ..
-      "print(top.run(kstat.open(), { selectors = { kstat.selector(\"unix:0:sys\") } }))'"), 100, 12)
-    terminal:await("since creation")
-    terminal:send("C-c")
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("takes keys from the terminal when the capture comes through a pipe", function()
-    terminal = pty.start(guarded(("cat %s | %s -r - top \\* 3600"):format(path, kstatlua)), 80, 12)
-    terminal:await("since creation")
-    terminal:send(".")
-    terminal:await("500     1500")
-    terminal:send("q")
-    assert.equal(0, assert_given_back())
-  end)
-
-  it("is left alone where it can do nothing", function()
-    terminal = pty.start("TERM=dumb " .. kstatlua .. " -r " .. path .. " top app::slow:calls 1 1; echo done; sleep 999")
-    assert.matches("^name +rate value unit\napp:0:slow:calls +0.00 +0\ndone\n", terminal:await("done\n"))
   end)
 end)
 

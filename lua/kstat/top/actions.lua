@@ -1,0 +1,370 @@
+--- What keys do to a screen (kstat.top.application).
+--
+-- An action returns what is left for the loop to do: "quit", "sample" (the view has to be read anew), "step" (one more
+-- sample now), "interval" (the next deadline is another one), a table for the past, or nil: the window is drawn.
+--
+-- @module kstat.top.actions
+local text = require("kstat.text")
+
+local actions = {}
+
+local INTERVALS = { 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 15, 30, 60, 120, 300, 600, 3600 }
+
+local function change_interval(direction)
+  return function(app)
+    local first, last = direction > 0 and 1 or #INTERVALS, direction > 0 and #INTERVALS or 1
+    for i = first, last, direction do
+      if (INTERVALS[i] - app.interval) * direction > 1e-9 then
+        app.interval = INTERVALS[i]
+        app.shown.screen.interval = app.interval
+        return "interval"
+      end
+    end
+  end
+end
+
+-- --- moving --------------------------------------------------------------------------------------
+
+-- Moves the selection; across the ends of a part into the next one that has rows.
+local function move(app, by)
+  local shown, part = app.shown, app:part()
+  local i = app:selected_index()
+  if not i then
+    app:select(1)
+    return
+  end
+  local to = i + by
+  local at = shown.at
+  if math.abs(by) == 1 and (to < 1 or to > #part.order) then
+    repeat
+      at = at + by
+    until not shown.parts[at] or #shown.parts[at].order > 0 and shown.parts[at].room > 0
+    if shown.parts[at] then
+      shown.at = at
+      app:arrange()
+      app:select(by > 0 and 1 or #shown.parts[at].order)
+    end
+    return
+  end
+  app:select(to)
+end
+
+-- Scrolls: the selection goes along where there is one, else the first part moves.
+local function scroll(pages, lines)
+  return function(app)
+    local part = app:part()
+    if app.overlay then
+      app.overlay.at = (app.overlay.at or 0) + pages * (app.height - 2) + lines
+      return nil
+    elseif part.rows.ready then
+      part.offset = math.max(0, math.min(part.offset + pages * part.room + lines, (part.rows.total or 0) - part.room))
+      app:again()
+      return nil
+    end
+    part.offset = part.offset + (app.shown.selected and 0 or pages * part.room)
+    app:arrange()
+    move(app, pages * part.room + lines)
+    return nil
+  end
+end
+
+local function next_part(app)
+  local shown = app.shown
+  for i = 1, #shown.parts do
+    local at = (shown.at + i - 1) % #shown.parts + 1
+    if #shown.parts[at].order > 0 and shown.parts[at].room > 0 then
+      shown.at, shown.selected = at, nil
+      app:arrange()
+      app:select(1)
+      return
+    end
+  end
+end
+
+-- --- order and columns ------------------------------------------------------------------------------
+
+local function sort_by(direction)
+  return function(app)
+    local part = app:part()
+    local list, at = {}, 0
+    for _, column in ipairs(part.columns or {}) do
+      if not part.table.hidden[column.title] then
+        list[#list + 1] = column.title
+        at = column.title == part.sort and #list or at
+      end
+    end
+    part.sort = list[(at - 1 + direction) % #list + 1] or part.sort
+    part.up, part.by, part.offset = false, nil, 0
+    app:again()
+  end
+end
+
+local function reverse(app)
+  local part = app:part()
+  part.reverse, part.offset = not part.reverse, 0
+  app:again()
+end
+
+local function tree(app)
+  local shown = app.shown
+  for _, part in ipairs(shown.parts) do
+    if part.report.parent then
+      shown.tree = not shown.tree
+      app:again()
+      return
+    end
+  end
+  app.message = "this view has no tree"
+end
+
+-- The list of columns: each can be shown or not.
+local columns = { keys = {} }
+
+function columns.lines(app, width)
+  local part, out = app:part(), { " Columns: up and down, space shows or hides one, o is the end" }
+  for i, column in ipairs(part.columns) do
+    local line = (" [%s] %-10s %s"):format(part.table.hidden[column.title] and " " or "x", column.title,
+      column.about or "")
+    line = text.cut(text.harmless(line, app.utf8), width)
+    out[#out + 1] = i == columns.chosen and ("\27[7m%s\27[0m"):format(line) or line
+  end
+  return out
+end
+
+local function choose(by)
+  return function(app)
+    columns.chosen = math.max(1, math.min((columns.chosen or 1) + by, #app:part().columns))
+    app.overlay.at = math.max(0, columns.chosen + 3 - app.height)
+  end
+end
+
+columns.keys = {
+  up = choose(-1), down = choose(1), k = choose(-1), j = choose(1),
+  [" "] = function(app)
+    local part = app:part()
+    local title = part.columns[columns.chosen].title
+    part.table.hidden[title] = not part.table.hidden[title] and columns.chosen > 1 or nil
+    app:again()
+  end,
+  o = function(app) app.overlay = nil end,
+}
+columns.keys.enter = columns.keys[" "]
+
+local function choose_columns(app)
+  if app:part().columns then
+    columns.chosen = 1
+    app.overlay = columns
+  end
+end
+
+-- --- going to another view ---------------------------------------------------------------------------
+
+local function show(number)
+  return function(app)
+    local view = app.views[number]
+    if view and app:show(view.name) then
+      app.before = {}
+      return "sample"
+    end
+  end
+end
+
+local function enter(app)
+  local part, row = app:part(), app:row()
+  local to = row and part.report.enter and part.report.enter(row, part.given)
+  if not to then
+    app.message = "there is nothing below this row"
+    return nil
+  end
+  local from = app.shown
+  if not app:show(to.view, to) then
+    app.message = ("there is no view '%s'"):format(to.view)
+    return nil
+  end
+  table.insert(app.before, from)
+  app:set_filter(app.shown.filter)
+  return "sample"
+end
+
+local function back(app)
+  local shown = table.remove(app.before)
+  if shown then
+    app.shown, app.overlay = shown, nil
+    app.kept[shown.view.name] = shown
+    app:set_filter(shown.filter)
+    return "sample"
+  end
+end
+
+-- --- overlays ---------------------------------------------------------------------------------------
+
+local explained = {}
+
+function explained.lines(app, width)
+  local out = {}
+  for _, line in ipairs(explained.of) do
+    for part in (text.wrap(text.harmless(line, app.utf8), width - 2, 4) .. "\n"):gmatch("(.-)\n") do
+      out[#out + 1] = " " .. part
+    end
+  end
+  return out
+end
+
+local function explain(app)
+  local part, row = app:part(), app:row()
+  local lines = row and part.report.explain and part.report.explain(row, part.given)
+  if lines then
+    explained.of, explained.at, app.overlay = lines, 0, explained
+  else
+    app.message = "there is nothing to explain about this row"
+  end
+end
+
+local help = {}
+
+function help.lines(app)
+  local out = {}
+  for _, line in ipairs(actions.HELP) do
+    out[#out + 1] = " " .. line
+  end
+  for key, own in pairs(app.shown.view.keys or {}) do
+    out[#out + 1] = (" %-15s %s"):format(key, own.help)
+  end
+  for _, part in ipairs(app.shown.parts) do
+    for _, column in ipairs(part.columns or {}) do
+      out[#out + 1] = column.about and (" %-15s %s"):format(column.title, column.about) or nil
+    end
+  end
+  return out
+end
+
+local function show_help(app)
+  help.at = 0
+  app.overlay = app.overlay ~= help and help or nil
+end
+
+--- The lines that the key h shows, before those of the view.
+actions.HELP = {
+  "1 to 6          the views, see the last line",
+  "up down         select a row; page up, page down, home, end; tab: the next table",
+  "enter           who uses the selected (or the first) row; backspace: back",
+  "e               why it is in its state: the rule, the kernel's file, the last values",
+  "<  >            sort by the column to the left, to the right;  r  the other way round",
+  "/               rows with a text, or that match a /regular expression/; escape: all",
+  "v               as a tree;  o  which columns are shown",
+  "space           pause and go on;  .  one interval at once;  +  -  longer, shorter",
+  "left right      a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
+  "g               go to a time: 14:32, yesterday 3:12, -3h",
+  "N  n            the moment before, behind, at which a state changed",
+  "h  ?            this, and back;  q  the end",
+  "",
+}
+
+-- --- prompts ------------------------------------------------------------------------------------------
+
+local function filter(app)
+  app.overlay = nil
+  app:set_filter("")
+  app.prompt = { label = "/", text = "", changed = function(self, wanted)
+    self:set_filter(wanted)
+    self:again()
+  end, done = function(self)
+    if self.problem then
+      self:set_filter("")
+      self:again()
+    end
+  end, cancelled = function(self)
+    self:set_filter("")
+    self:again()
+  end }
+  app:again()
+end
+
+local function go(app)
+  app.prompt = { label = "time: ", text = "", done = function(_, time)
+    return time ~= "" and { "to", time } or nil
+  end }
+end
+
+local function typed(app, key)
+  local prompt = app.prompt
+  local called
+  if key == "enter" then
+    app.prompt, called = nil, prompt.done
+  elseif key == "escape" then
+    app.prompt, app.problem, called = nil, nil, prompt.cancelled
+  else
+    if key == "backspace" then
+      prompt.text = prompt.text:gsub("[%z\1-\127\194-\244][\128-\191]*$", "")
+    elseif #key == 1 or key:byte() >= 0x80 then
+      prompt.text = prompt.text .. key
+    end
+    called = prompt.changed
+  end
+  return called and called(app, prompt.text) or nil
+end
+
+-- --- keys ---------------------------------------------------------------------------------------------
+
+local function past(name, value)
+  return function() return { name, value } end
+end
+
+local KEYS = {
+  q = function() return "quit" end,
+  h = show_help, ["?"] = show_help, e = explain, ["/"] = filter, g = go, o = choose_columns, v = tree, r = reverse,
+  enter = enter, backspace = back, tab = next_part, ["<"] = sort_by(-1), [">"] = sort_by(1),
+  ["+"] = change_interval(1), ["="] = change_interval(1), ["-"] = change_interval(-1),
+  up = scroll(0, -1), down = scroll(0, 1), k = scroll(0, -1), j = scroll(0, 1), pageup = scroll(-1, 0),
+  pagedown = scroll(1, 0), home = scroll(0, -1e9), ["end"] = scroll(0, 1e9),
+  [" "] = function(app)
+    if app.mode == "live" or app.mode == "paused" then
+      app.mode = app.mode == "live" and "paused" or "live"
+    end
+    return "interval"
+  end,
+  ["."] = function() return "step" end,
+  escape = function(app)
+    app.shown.selected = nil
+    app:set_filter("")
+    app:again()
+  end,
+  left = past("step", -1), right = past("step", 1), ["["] = past("by", -60), ["]"] = past("by", 60),
+  ["{"] = past("by", -3600), ["}"] = past("by", 3600), N = past("change", -1), n = past("change", 1),
+  L = past("live"),
+}
+for i = 1, 9 do
+  KEYS[tostring(i)] = show(i)
+end
+
+--- Does what a key asks for.
+-- @tparam app app
+-- @string key see kstat.top.keys
+-- @return what is left to do, see above
+function actions.act(app, key)
+  app.message = nil
+  if key == "ctrl-c" then
+    return "quit"
+  elseif app.prompt then
+    return typed(app, key)
+  elseif app.overlay then
+    local own = app.overlay.keys and app.overlay.keys[key]
+    if own then
+      return own(app)
+    elseif key == "escape" or key == "enter" or key == "backspace" or key == "e" then
+      app.overlay = nil
+      return nil
+    end
+  end
+  local own = app.shown.view.keys and app.shown.view.keys[key]
+  if own then
+    own.act(app.shown.screen)
+    app:again()
+    return nil
+  end
+  local act = KEYS[key]
+  return act and act(app)
+end
+
+
+return actions

@@ -1,0 +1,5 @@
+--- The views of `kstatlua top`, in the order of their keys.
+-- @module kstat.top.views
+return {
+  (require("kstat.top.views.statistics")),
+}
