@@ -144,12 +144,12 @@ describe("rows", function()
   it("are forgotten when their kstat is gone", function()
     local file = capture.file({ { capture.named("a", 0, 1, '"n":1'), capture.named("b", 0, 1, '"n":1') },
       { capture.named("a", 0, 2, '"n":2') } })
-    assert.same({ "app:0:a:n" }, names(after(file, 2).rows))
+    assert.same({ "app:0:a:n" }, names(after(file, 2).table.list))
   end)
 
   it("are those that the selectors' statistics name", function()
     assert.same({ "app:0:fast:calls", "app:0:slow:calls" },
-      names(after(path, 2, { selectors = selectors("app:::calls") }).rows))
+      names(after(path, 2, { selectors = selectors("app:::calls") }).table.list))
   end)
 
   it("are sorted by any of their figures, what has none last", function()

@@ -54,8 +54,9 @@ local function open_view(self, view, about)
 end
 
 --- A new state.
--- @tparam table given `views` (an array), `view` (the name of the first), `interval` (seconds), `host`, `filter` (text),
--- `host`, `coloured` (boolean), `group` (fun(shown): the groups of sections that share a chain, see kstat.top.sampling)
+-- @tparam table given `views` (an array), `view` (the name of the first), `interval` (seconds), `host`,
+-- `filter` (text), `coloured` (boolean), `group` (fun(shown): the groups of sections that share a chain, see
+-- kstat.top.sampling)
 -- @treturn app
 function app.new(given)
   local self = setmetatable({ views = given.views, interval = given.interval or 1, host = given.host or "",

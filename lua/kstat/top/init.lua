@@ -126,12 +126,7 @@ function run:draw()
     return
   end
   local lines = self.app:lines(terminal.width, terminal.height, terminal.utf8)
-  if self.screen.draw then
-    self.waiting = not self.screen:draw(lines)
-  else
-    io.stdout:write("\27[H\27[2J" .. table.concat(lines, "\r\n"))
-    io.stdout:flush()
-  end
+  self.waiting = not self.screen:draw(lines)
 end
 
 -- What is typed until the deadline: keys, or nil and why there are none.
@@ -181,7 +176,7 @@ function run:wait()
       return false
     elseif why == "continued" then
       self.screen:enter()
-      if self.screen.anew then self.screen:anew() end
+      self.screen:anew()
     end
     for _, key in ipairs(list or {}) do
       if not self:key(key) then

@@ -12,7 +12,8 @@ local text = require("kstat.text")
 
 local screen_table = {}
 
-local LEAST = 8 -- columns that the flexible text keeps
+-- Columns that names keep in any window, those that they get before others leave for them, and those of a whole text.
+local LEAST, READABLE, LEAST_WHOLE = 8, 20, 28
 
 -- The column that takes what the others leave: the first text.
 local function flexible(columns)
@@ -36,26 +37,43 @@ function screen_table.new(columns)
   return self
 end
 
--- The columns that the window has room for, by their numbers, and the room of the flexible one.
+-- The room that a column needs at least; that of the flexible one is given.
+local function need_of(self, i, flexible_room)
+  return i == self.flexible and flexible_room or self.columns[i].whole and math.min(self.widths[i], LEAST_WHOLE) or
+    self.widths[i]
+end
+
+-- The place in the list of the column that leaves first: of the largest priority the last one. Those of priority 1 stay
+-- as long as names keep a few letters.
+local function first_to_leave(self, list, over)
+  local worst, most = nil, over and 1 or 2
+  for at, i in ipairs(list) do
+    local priority = self.columns[i].priority or 1
+    if i ~= self.flexible and priority >= most then
+      worst, most = at, priority
+    end
+  end
+  return worst
+end
+
+-- The columns that the window has room for, by their numbers.
 local function chosen(self, width)
-  local list, need = {}, -1
+  local list, wanted, least = {}, -1, -1 -- the room that they need with names that can be read, and at least
+  local name = self.widths[self.flexible]
+  local readable = math.min(name, math.max(READABLE, math.floor(width / 3)))
   for i, column in ipairs(self.columns) do
     if not self.hidden[column.title] then
       list[#list + 1] = i
-      need = need + 1 + (i == self.flexible and math.min(self.widths[i], LEAST) or column.whole and
-        math.min(self.widths[i], 28) or self.widths[i])
+      wanted, least = wanted + 1 + need_of(self, i, readable), least + 1 + need_of(self, i, math.min(name, LEAST))
     end
   end
-  while need > width and #list > 1 do
-    local worst
-    for at, i in ipairs(list) do
-      local priority = self.columns[i].priority or 1
-      if i ~= self.flexible and (not worst or priority >= (self.columns[list[worst]].priority or 1)) then
-        worst = at
-      end
+  while #list > 1 and wanted > width do
+    local worst = first_to_leave(self, list, least > width)
+    if not worst then
+      break
     end
-    local column = self.columns[list[worst]]
-    need = need - 1 - (column.whole and math.min(self.widths[list[worst]], 28) or self.widths[list[worst]])
+    local need = 1 + need_of(self, list[worst])
+    wanted, least = wanted - need, least - need
     table.remove(list, worst)
   end
   return list
@@ -70,7 +88,7 @@ local function rooms_of(self, list, width)
   end
   local last = list[#list]
   if self.columns[last].whole and last ~= self.flexible then
-    local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.max(28, self.widths[last])))
+    local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.max(LEAST_WHOLE, self.widths[last])))
     rooms[self.flexible], rooms[last] = name, math.max(1, left - name)
   else
     rooms[self.flexible] = math.max(1, math.min(left, width))
