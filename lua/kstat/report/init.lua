@@ -85,7 +85,8 @@ end
 -- `state` (?fun(value:any):?string): "ok", "warning" or "critical", for the colour of texts; `whole` (?boolean): of the
 -- last column: a text too long for the window goes on in the next line, and is never shortened. On a screen
 -- (kstatlua top): `priority` (?integer): from 2 on the column leaves a window that is too narrow, the largest first;
--- `elide` (?string): whether a text too long loses its "middle" (default) or its "end".
+-- `elide` (?string): whether a text too long loses its "middle" (default) or its "end"; `hidden` (?boolean): only
+-- who chooses the column sees it.
 -- @table column
 
 --- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",

@@ -415,7 +415,7 @@ local function last_line(self)
     parts[i] = #self.views > 1 and (view == shown.view and ("\27[7m%s\27[27m"):format(name) or name) or nil
   end
   parts[#parts + 1] = shown.filter ~= "" and "/" .. text.harmless(shown.filter, self.utf8) or nil
-  parts[#parts + 1] = "<> past  g time  h help q"
+  parts[#parts + 1] = " <- -> past  g time  h help  q"
   return " " .. table.concat(parts, " ")
 end
 

@@ -1,5 +1,6 @@
 --- The first line of a screen: which machine, when, and how large and busy it is.
 -- @module kstat.top.machine
+local core = require("kstat.core")
 local text = require("kstat.text")
 
 local machine = {}
@@ -38,8 +39,11 @@ end
 -- @int width columns
 -- @treturn string
 function machine.line(state, width)
-  local line = (" %s  %s %s"):format(state.host, os.date(state.dated and "%Y-%m-%d %H:%M:%S" or "%H:%M:%S", state.time),
-    state.mode)
+  local time = os.date(state.dated and "%Y-%m-%d %H:%M:%S" or "%H:%M:%S", state.time)
+  local line = (" %s  %s %s"):format(state.host, time, state.mode)
+  if core.columns_of(line) > width then
+    line = time .. " " .. state.mode -- whose machine it is, who sits before so small a window knows
+  end
   for _, part in ipairs(machine.parts(state.machine)) do
     local longer = line .. "   " .. part
     if #longer > width then

@@ -10,6 +10,8 @@ local core = require("kstat.core")
 local output = require("kstat.output")
 local text = require("kstat.text")
 
+local find = string.find
+
 local screen_table = {}
 
 -- Columns that names keep in any window, those that they get before others leave for them, and those of a whole text.
@@ -96,14 +98,26 @@ local function rooms_of(self, list, width)
   return rooms
 end
 
+-- The columns that a text takes; most are plain ASCII, a byte each.
+local function width_of(shown)
+  return find(shown, "[^ -~]") and core.columns_of(shown) or #shown
+end
+
 -- The texts of a row's cells.
 local function texts_of(self, values, utf8, depth)
-  local texts = {}
+  local texts, widths = {}, self.widths
   for i, column in ipairs(self.columns) do
-    local value = values[i]
-    local shown = text.harmless(output.cell(column, value, "-"), utf8)
-    texts[i] = i == self.flexible and depth and depth > 0 and ("  "):rep(math.min(depth, 20)) .. shown or shown
-    self.widths[i] = math.max(self.widths[i], core.columns_of(texts[i]))
+    if not self.hidden[column.title] then
+      local shown = output.cell(column, values[i], "-")
+      if find(shown, "[^ -~]") then
+        shown = text.harmless(shown, utf8)
+      end
+      if i == self.flexible and depth and depth > 0 then
+        shown = ("  "):rep(math.min(depth, 20)) .. shown
+      end
+      local width = width_of(shown)
+      texts[i], widths[i] = shown, width > widths[i] and width or widths[i]
+    end
   end
   return texts
 end
@@ -127,10 +141,9 @@ local function lines_of(self, list, rooms, texts, values)
   for at, i in ipairs(list) do
     local column = self.columns[i]
     local shown = texts[i]
-    if not column.whole then
-      shown = column.elide == "end" and text.cut(shown, rooms[i]) or text.shorten(shown, rooms[i])
-    else
-      shown = text.wrap(shown, rooms[i], 0)
+    if width_of(shown) > rooms[i] then
+      shown = column.whole and text.wrap(shown, rooms[i], 0) or
+        column.elide == "end" and text.cut(shown, rooms[i]) or text.shorten(shown, rooms[i])
     end
     cells[at] = self.coloured and values and not column.whole and
       colour.paint(shown, output.state_of(column, values[i])) or shown
