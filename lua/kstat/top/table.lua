@@ -90,7 +90,7 @@ local function rooms_of(self, list, width)
   end
   local last = list[#list]
   if self.columns[last].whole and last ~= self.flexible then
-    local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.max(LEAST_WHOLE, self.widths[last])))
+    local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.min(LEAST_WHOLE, self.widths[last])))
     rooms[self.flexible], rooms[last] = name, math.max(1, left - name)
   else
     rooms[self.flexible] = math.max(1, math.min(left, width))
