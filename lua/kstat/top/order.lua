@@ -59,16 +59,16 @@ end
 
 -- The first `most` rows in their order.
 local function best(rows, keys, reverse, most)
-  local chosen, of = {}, {}
+  local chosen, of = {}, {} -- rows, and their keys: false for what is missing
   for i = 1, #rows do
     local key, n = keys[i], #chosen
-    if n < most or before(key, of[n], reverse) then
+    if n < most or before(key, of[n] or nil, reverse) then
       local at = n + 1
-      while at > 1 and before(key, of[at - 1], reverse) do
+      while at > 1 and before(key, of[at - 1] or nil, reverse) do
         at = at - 1
       end
       table.insert(chosen, at, rows[i])
-      table.insert(of, at, key == nil and false or key)
+      table.insert(of, at, key or false)
       chosen[most + 1], of[most + 1] = nil, nil
     end
   end
