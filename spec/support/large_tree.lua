@@ -186,7 +186,8 @@ local function put_cgroups(put, o)
   end
 end
 
---- Makes the tree. options: cpus (a multiple of nodes), disks, nodes, processes, cgroups; those of M.defaults if they are missing.
+--- Makes the tree. options: cpus (a multiple of nodes), disks, nodes, processes, cgroups; those of M.defaults if they
+-- are missing.
 function M.make(dir, options)
   local o = setmetatable(options or {}, { __index = M.defaults })
   local put, finish = writer(dir)
