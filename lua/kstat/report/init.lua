@@ -86,7 +86,8 @@ end
 -- last column: a text too long for the window goes on in the next line, and is never shortened. On a screen
 -- (kstatlua top): `priority` (?integer): from 2 on the column leaves a window that is too narrow, the largest first;
 -- `elide` (?string): whether a text too long loses its "middle" (default) or its "end"; `hidden` (?boolean): only
--- who chooses the column sees it.
+-- who chooses the column sees it; `order` (?fun(row:row):any): what rows are put in order by where the column is a text
+-- of it.
 -- @table column
 
 --- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",
@@ -143,7 +144,8 @@ end
 --
 --   * `identity` (fun(row:row):string): what the selection follows; default: the labels of the row
 --   * `parent` (fun(row:row):?string): the identity of the row above it in a tree
---   * `complete` (fun(row:row,options:table)): fills in what only rows that are shown need, before their columns
+--   * `complete` (fun(row:row,options:table)): fills in what only rows that are shown need, before their columns;
+--     a command shows all of them
 --   * `enter` (fun(row:row,options:table):?table): the view that the key enter opens: `view`, and `filter`, `sort`
 --   * `explain` (fun(row:row,options:table):{string,...}): the lines that the key e shows
 --
@@ -398,6 +400,9 @@ function report:evaluate(d, now, prev, given, filters)
   for i = 1, #rows do
     local row = rows[i]
     local k = with_figures(self, row)
+    if self.complete and rawget(row, "text") == nil then
+      self.complete(row, given)
+    end
     local values = values_of(columns, row)
     local wanted = not filters or not own or values.text or
       is_wanted(filters, k and k.name, columns, values)

@@ -145,7 +145,7 @@ local function identity_of(part, row)
 end
 
 local function value_in(column)
-  return function(row)
+  return column.order or function(row)
     local value = column.field and row[column.field]
     if value == nil then
       value = column.value(row)
