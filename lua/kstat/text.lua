@@ -115,7 +115,7 @@ function text.number(v)
   return (size < 9.995 and "%.2f%s" or size < 99.95 and "%.1f%s" or "%.0f%s"):format(v, LETTERS[step])
 end
 
---- A share in percent, or of several CPUs more than that, in at most five columns.
+--- A share in percent, or another number of which the first decimal is enough, in five columns up to 99,999.
 -- @tparam number|nil v
 -- @treturn string "-" for nil
 function text.percent(v)
@@ -133,6 +133,8 @@ local PARTS = { { 1e9, "ns" }, { 1e6, "us" }, { 1e3, "ms" } }
 function text.duration(seconds)
   if seconds == nil or seconds ~= seconds then
     return "-"
+  elseif seconds == 0 then
+    return "0"
   end
   local value, unit = seconds, "s"
   for _, part in ipairs(PARTS) do
@@ -141,7 +143,7 @@ function text.duration(seconds)
       break
     end
   end
-  return (value ~= 0 and value < 9.95 and "%.1f %s" or "%.0f %s"):format(value, unit)
+  return (value < 9.95 and "%.1f %s" or "%.0f %s"):format(value, unit)
 end
 
 local BINARY = { "K", "M", "G", "T", "P", "E" }

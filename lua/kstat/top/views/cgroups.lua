@@ -114,10 +114,18 @@ local function all_rows(d, now, prev, with_root)
   return list
 end
 
+local function by(figure)
+  return function(a, b)
+    local x, y = a[figure] or 0, b[figure] or 0
+    return x > y or x == y and a.path < b.path
+  end
+end
+
 local function rows(d, now, prev, options)
-  local screen = options.screen
-  local list = all_rows(d, now, prev, screen and screen.tree)
-  if not screen or screen.sort == "STATE" then
+  local screen = options.screen or {}
+  local list = all_rows(d, now, prev, screen.tree)
+  table.sort(list, by("memory")) -- where CPU time is not counted, or not yet
+  if screen.sort == "STATE" then
     for _, row in ipairs(list) do
       complete(row)
     end
@@ -143,10 +151,7 @@ local function busiest(list, figure)
     is_known = is_known or n ~= nil
     found[#found + 1] = n and n >= LEAST[figure] and 2 * (below[row.path] or 0) <= n and row or nil
   end
-  table.sort(found, function(a, b)
-    local x, y = a[figure], b[figure]
-    return x > y or x == y and a.path < b.path
-  end)
+  table.sort(found, by(figure))
   return is_known and found or nil
 end
 
@@ -180,7 +185,7 @@ local function column(title, field, format, about, priority)
   return { title, field, format = format, about = about, priority = priority }
 end
 
-local percent, bytes, count = text.percent, text.bytes or text.number, text.number
+local percent, bytes, count = text.percent, text.bytes, text.number
 
 local NAME = { "CGROUP", "path", kind = "label", about = "control group: its place in the tree" }
 local CPU = column("CPU%", "cpu", percent, "CPU time, in percent of one CPU")

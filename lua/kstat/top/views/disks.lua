@@ -144,7 +144,7 @@ local function bits(v)
   return v and text.number(v) or "-"
 end
 
-local number, bytes, percent = text.number, text.bytes or text.number, text.percent
+local number, bytes, percent = text.number, text.bytes, text.percent
 
 local disk_section = report({
   name = "disks", about = "Disks: what goes through them, and how long that takes.", optional = true,
@@ -162,7 +162,7 @@ local disk_section = report({
     column("WRITE/s", "write", bytes, "bytes written per second"),
     column("WAIT", "wait", text.duration, "mean time of a request before it is in service; Linux counts it in SVC", 5),
     column("SVC", "service", text.duration, "mean time of a request in service"),
-    column("QUEUE", "queue", number, "requests waiting or in service, in the mean"),
+    column("QUEUE", "queue", percent, "requests waiting or in service, in the mean"),
     column("BUSY%", "busy", percent, "share of the time with requests in service"),
     column("ERR", "errors", number, "errors in the interval, and those that last", 3), STATE,
   },
