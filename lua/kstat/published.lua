@@ -22,13 +22,18 @@ function published.is(k)
   return k.publisher ~= nil or not MACHINE[k.class]
 end
 
--- Adds who published a kstat, and its name.
-local function who(row, k)
+--- Adds who published a kstat, and its name.
+-- @tparam row row gets `pid` and `uid` (texts), `publisher`, `name` and `k`
+-- @tparam kstat k
+-- @treturn row
+function published.who(row, k)
   local pid, uid = k.publisher_pid, k.publisher_uid
   row.pid, row.uid = pid and ("%d"):format(pid), uid and ("%d"):format(uid)
   row.publisher, row.name, row.k = k.publisher, tostring(k), k
   return row
 end
+
+local who = published.who
 
 --- Adds the row of an I/O queue.
 -- @tparam {row,...} list

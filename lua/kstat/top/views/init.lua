@@ -4,4 +4,5 @@ return {
   (require("kstat.top.views.cgroups")),
   (require("kstat.top.views.disks")),
   (require("kstat.top.views.statistics")),
+  (require("kstat.top.views.published")),
 }

@@ -1,0 +1,303 @@
+--- What processes publish on a screen: queues, timers, histograms and statsblobs in one table, the worst first.
+--
+-- p50, p90 and p99 are those of the interval. "was p99" is what p99 was before: the median of the last 60 intervals in
+-- which there were values, as far as they were seen, and until there are five of them the p99 of all values since the
+-- publisher began. Where p99 is now twice that or more, of at least 20 values, the row is marked with "!" and comes
+-- first; then comes where most requests are waiting or in service. TREND shows the last intervals: p99, or else the
+-- mean time, or else the rate. Of a publisher that has only counters the busiest are rows. Of digests, which cannot be
+-- subtracted, percentiles are those since creation.
+--
+-- What is kept of a row is bounded (HISTORY), and of rows that are gone nothing is kept for long.
+--
+-- @module kstat.top.views.published
+local core = require("kstat.core")
+local picture = require("kstat.picture")
+local published = require("kstat.published")
+local report = require("kstat.report")
+local text = require("kstat.text")
+
+local HISTORY, ENOUGH, STEP = 60, 5, 5 -- intervals; the median is computed anew after so many
+local TREND = 8 -- intervals that are drawn
+local FAR, VALUES = 2, 20 -- times as much as before; values that a p99 needs to be told
+local COUNTERS, KSTATS = 3, 100 -- of a publisher without distributions: rows, and kstats that are looked at
+
+local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1 }
+
+-- --- what was before --------------------------------------------------------------------------------------------
+
+-- What is remembered of rows by their identities, as long as the view is there.
+local function memory_of(options)
+  local owner = options.screen or options
+  owner.published = owner.published or { known = {}, plain = {}, tick = 0 }
+  return owner.published
+end
+
+local function median(values)
+  local sorted = {}
+  for i = 1, #values do
+    sorted[i] = values[i]
+  end
+  table.sort(sorted)
+  return sorted[math.floor((#sorted + 1) / 2)]
+end
+
+-- The p99 of all values before the interval; of the first sample all that there were.
+local function p99_since_creation(row)
+  local before = row.k:before()
+  local d = row.distribution
+  if before then
+    d = before:distribution(row.voi)
+  end
+  return d and d.count >= VALUES and d:quantile(0.99) or nil
+end
+
+-- Compares a row with the intervals before it, and remembers this one.
+local function compare(memory, row, has_interval)
+  local known = memory.known[row.id]
+  if not known then
+    known = { values = {}, trend = {}, n = 0, was = row.distribution and p99_since_creation(row) }
+    memory.known[row.id] = known
+  end
+  known.tick, row.known, row.was = memory.tick, known, known.was
+  if not has_interval then
+    return
+  end
+  if row.p99 then
+    row.far = known.was and known.was > 0 and row.distribution.count >= VALUES and row.p99 / known.was or nil
+    row.far = row.far and row.far >= FAR and row.far or nil
+    known.values[known.n % HISTORY + 1] = row.p99
+    known.n = known.n + 1
+    if known.n >= ENOUGH and (known.n % STEP == 0 or known.n < 2 * ENOUGH) then
+      known.was = median(known.values)
+    end
+  end
+  local trend = known.trend
+  trend[#trend + 1] = row.p99 or row.mean or row.n or 0
+  if #trend > TREND then
+    table.remove(trend, 1)
+  end
+end
+
+-- Forgets rows that have been gone for long. Where time goes back, nothing of what is remembered was before.
+local function forget(memory, time)
+  if memory.time and time < memory.time then
+    memory.known = {}
+  end
+  memory.time, memory.tick = time, memory.tick + 1
+  if memory.tick % HISTORY == 0 then
+    memory.plain = {}
+    for id, known in pairs(memory.known) do
+      memory.known[id] = known.tick > memory.tick - HISTORY and known or nil
+    end
+  end
+end
+
+-- --- rows -------------------------------------------------------------------------------------------------------
+
+-- A name as people write it: without the instance 0.
+local function short_name(row)
+  return (row.name:gsub("^([^:]*):0:", "%1:"))
+end
+
+-- Brings the rows of kstat.published to the same fields: `n` per second, `mean` in seconds, or in the unit of values,
+-- and `load`, how many requests were under way.
+local ADD = {
+  io = function(list, k)
+    published.queues(list, k)
+    local row = list[#list]
+    row.n, row.mean, row.unit, row.load = row["r/s"] + row["w/s"], row.asvc_t > 0 and row.asvc_t / 1e3 or nil, "s",
+      row.worse
+    row.queue = row.worse
+  end,
+  timer = function(list, k)
+    local from = #list + 1
+    published.timers(list, k)
+    for i = from, #list do
+      local row = list[i]
+      row.n, row.mean, row.unit, row.load = row["ev/s"], row.avg_t and row.avg_t / 1e3, "s", row.busy
+      row.queue = row.busy
+    end
+  end,
+}
+
+local function add_distributions(list, k)
+  local from = #list + 1
+  published[k.type == "raw" and "blobs" or "histograms"](list, k)
+  for i = from, #list do
+    local row = list[i]
+    row.n, row.mean = row["n/s"], row.distribution.mean
+    local seconds = SECONDS[row.unit]
+    row.load = seconds and row.n and row.mean and not row.distribution.since_creation and row.n * row.mean * seconds
+  end
+  return #list >= from
+end
+
+ADD.named, ADD.raw = add_distributions, add_distributions
+
+-- A queue with histograms is one row: it has the percentiles of how long requests were served.
+local function join(list)
+  local by_name, joined = {}, {}
+  for _, row in ipairs(list) do
+    by_name[row.name .. (row.pid or "")] = row
+  end
+  for _, row in ipairs(list) do
+    local queue = row.name:match("^(.*),svc$")
+    queue = queue and by_name[queue .. (row.pid or "")]
+    if queue and queue.k.type == "io" then
+      queue.p50, queue.p90, queue.p99, queue.unit, queue.distribution = row.p50, row.p90, row.p99, row.unit,
+        row.distribution
+      queue.k, queue.mean = row.k, row.mean -- of which the distribution before is asked
+    else
+      joined[#joined + 1] = row
+    end
+  end
+  return joined
+end
+
+-- The busiest counters of kstats that have no distribution.
+local function add_counters(list, kstats)
+  local found = {}
+  for i = 1, math.min(#kstats, KSTATS) do
+    local k, names, values = kstats[i], {}, {}
+    for s = 1, core.list(k, names, values) or 0 do
+      local meta = type(values[s]) == "number" and values[s] > 0 and (k:meta(names[s]) or {})
+      if meta and (meta.kind == nil or meta.kind == "counter") then
+        found[#found + 1] = published.who({ n = k:rate(names[s]) }, k)
+        found[#found].name = found[#found].name .. ":" .. names[s]
+      end
+    end
+  end
+  table.sort(found, function(a, b)
+    return (a.n or 0) > (b.n or 0) or a.n == b.n and a.name < b.name
+  end)
+  for i = 1, math.min(#found, COUNTERS) do
+    list[#list + 1] = found[i]
+  end
+end
+
+-- All rows: those of queues, timers and distributions, and of publishers that have none of them.
+local function collect(d, memory)
+  local list, plain, has = {}, {}, {}
+  for k in d:each() do
+    local add = k.publisher and ADD[k.type]
+    local id = add and ("%s %s"):format(k, k.publisher)
+    if add and not memory.plain[id] then
+      memory.plain[id] = add(list, k) == false or nil
+    end
+    if k.publisher then
+      local is_plain = not add or memory.plain[id]
+      plain[k.publisher] = plain[k.publisher] or {}
+      table.insert(plain[k.publisher], is_plain and k or nil)
+      has[k.publisher] = has[k.publisher] or not is_plain
+    end
+  end
+  list = join(list)
+  for publisher, kstats in pairs(plain) do
+    if not has[publisher] then
+      add_counters(list, kstats)
+    end
+  end
+  return list
+end
+
+-- The worst first: far worse than before, then most under way, then busiest.
+local function is_worse(a, b)
+  for _, field in ipairs({ "far", "load", "n" }) do
+    local x, y = a[field] or 0, b[field] or 0
+    if x ~= y then
+      return x > y
+    end
+  end
+  return a.id < b.id
+end
+
+local function without_interval(row)
+  row.n, row.mean, row.load, row.queue, row.p50, row.p90, row.p99 = nil, nil, nil, nil, nil, nil, nil
+end
+
+local function rows(d, now, prev, options)
+  local memory, seen = memory_of(options), {}
+  forget(memory, core.sample_taken(now))
+  local list = collect(d, memory)
+  for _, row in ipairs(list) do
+    row.label = short_name(row)
+    row.id = seen[row.label] and row.label .. " " .. (row.pid or "") or row.label
+    seen[row.label] = true
+    if not prev then
+      without_interval(row)
+    end
+    compare(memory, row, prev ~= nil)
+  end
+  table.sort(list, is_worse)
+  return list
+end
+
+-- --- the view ---------------------------------------------------------------------------------------------------
+
+local function amount(value, unit)
+  local seconds = SECONDS[unit]
+  return value and (seconds and text.duration(value * seconds) or
+    unit == "bytes" and text.bytes(value) or text.number(value)) or nil
+end
+
+-- Fills in the texts of a row that is shown.
+local function complete(row, options)
+  local screen, unit = options.screen or {}, row.unit
+  row.p50_text, row.p90_text, row.p99_text = amount(row.p50, unit), amount(row.p90, unit), amount(row.p99, unit)
+  row.was_text, row.mean_text = amount(row.was, unit), amount(row.mean, unit)
+  row.trend = picture.sparkline(row.known.trend, { utf8 = screen.utf8 or false, width = TREND }) ..
+    (row.far and " !" or "")
+end
+
+local function enter(row)
+  return { view = "statistics", filter = row.k.module .. ":", publisher = row.publisher }
+end
+
+local function column(title, field, about, order, priority)
+  return { title, field, align = "right", about = about, order = order, priority = priority }
+end
+
+local function by(field)
+  return function(row) return row[field] end
+end
+
+local NAME = { "PUBLISHED", "label", kind = "label", about = "what is published; queues have the times of service" }
+local RATE = { "n/s", "n", format = text.number, about = "values, requests or events per second" }
+local P50 = column("p50", "p50_text", "half of the values of the interval are not above it", by("p50"))
+local P90 = column("p90", "p90_text", "90 percent are not above it", by("p90"), 2)
+local P99 = column("p99", "p99_text", "99 percent are not above it", by("p99"))
+local WAS = column("was p99", "was_text", "p99 before: median of the last 60 intervals seen, or since creation",
+  by("was"))
+local DRAWN = { "TREND", "trend", align = "left", elide = "end",
+  about = "the last intervals: p99, or else the mean time or the rate; !: p99 is twice what it was, or more" }
+
+local function declare(name, about, make, columns)
+  return report({ name = name, about = about, optional = true, published = true, rows = make, columns = columns,
+    complete = complete, enter = enter, identity = function(row) return row.id end })
+end
+
+local all = declare("published", "What processes publish: queues, times and sizes, worst first.", rows, {
+  NAME, RATE, P50, P90, P99, WAS, DRAWN, column("MEAN", "mean_text", "mean of the interval", by("mean"), 3),
+  { "QUEUE", "queue", format = text.percent, priority = 4, about = "requests waiting or in service, in the mean" },
+  { "PID", "pid", align = "right", priority = 5, about = "process that publishes it" },
+  { "PUBLISHER", "publisher", align = "left", priority = 6, about = "name of the publication" },
+})
+
+local MOST = 5 -- rows beside other tables
+
+-- The few that belong beside the verdict: what does something, or does it no more.
+local function telling(d, now, prev, options)
+  local list, chosen = rows(d, now, prev, options), {}
+  for _, row in ipairs(list) do
+    if #chosen < MOST and (not prev or (row.n or 0) > 0 or (row.load or 0) > 0) then
+      chosen[#chosen + 1] = row
+    end
+  end
+  return chosen
+end
+
+return {
+  name = "published", sections = { all },
+  section = declare("published", "What processes publish, the worst.", telling,
+    { NAME, RATE, P50, P90, P99, WAS, DRAWN }),
+}
