@@ -54,8 +54,9 @@ end
 -- What is known of a group without further files. Figures of an interval need the sample before.
 local function new_row(k, d, now, prev)
   local path, memory, limit, pids = k:now():get("path", "memory", "memory_max", "pids")
-  local row = { k = k, d = d, now = now, path = type(path) == "string" and path or k.name, memory = number(memory),
-    limit = number(limit), pids = number(pids), has_rates = prev ~= nil }
+  path = type(path) == "string" and path or k.name
+  local row = { k = k, d = d, now = now, path = path, label = path, memory = number(memory), limit = number(limit),
+    pids = number(pids), has_rates = prev ~= nil }
   if prev then
     add_rates(row, k)
     row.is_new = k.crtime > core.sample_taken(prev)
@@ -124,6 +125,9 @@ end
 local function rows(d, now, prev, options)
   local screen = options.screen or {}
   local list = all_rows(d, now, prev, screen.tree)
+  for _, row in ipairs(screen.tree and list or {}) do
+    row.label = row.path:match("[^/]+$") or row.path -- what stands above it says the rest
+  end
   table.sort(list, by("memory")) -- where CPU time is not counted, or not yet
   if screen.sort == "STATE" then
     for _, row in ipairs(list) do
@@ -185,9 +189,16 @@ local function column(title, field, format, about, priority)
   return { title, field, format = format, about = about, priority = priority }
 end
 
+-- A column for those who choose it.
+local function further(...)
+  local made = column(...)
+  made.hidden = true
+  return made
+end
+
 local percent, bytes, count = text.percent, text.bytes, text.number
 
-local NAME = { "CGROUP", "path", kind = "label", about = "control group: its place in the tree" }
+local NAME = { "CGROUP", "label", kind = "label", about = "control group: its place in the tree" }
 local CPU = column("CPU%", "cpu", percent, "CPU time, in percent of one CPU")
 local WAIT = column("WAIT%", "wait", percent,
   "share of the time in which some process waited for a CPU, memory or I/O, whichever was longest")
@@ -207,14 +218,14 @@ end
 
 local all = declare("cgroups", "Control groups: what they use, wait for, and may use.", rows, {
   NAME, CPU, WAIT, MEMORY, LIMIT, IO, PROCESSES,
-  column("PMAX", "pids_max", count, "limit of processes and threads", 6),
-  column("QUOTA%", "quota", percent, "limit of CPU time, in percent of one CPU", 5),
-  column("THROT%", "throttled", percent, "share of the periods in which the group used its limit of CPU time up", 4),
-  column("WCPU%", "for_cpu", percent, "share of the time in which some process waited for a CPU", 3),
-  column("WMEM%", "for_memory", percent, "the same for memory", 3),
-  column("WIO%", "for_io", percent, "the same for I/O", 3),
-  column("READ/s", "read", bytes, "bytes read from disks per second", 5),
-  column("WRITE/s", "write", bytes, "bytes written to disks per second", 5),
+  further("PMAX", "pids_max", count, "limit of processes and threads"),
+  further("QUOTA%", "quota", percent, "limit of CPU time, in percent of one CPU"),
+  further("THROT%", "throttled", percent, "share of the periods in which the group used its limit of CPU time up"),
+  further("WCPU%", "for_cpu", percent, "share of the time in which some process waited for a CPU"),
+  further("WMEM%", "for_memory", percent, "the same for memory"),
+  further("WIO%", "for_io", percent, "the same for I/O"),
+  further("READ/s", "read", bytes, "bytes read from disks per second"),
+  further("WRITE/s", "write", bytes, "bytes written to disks per second"),
   STATE,
 }, "CPU%")
 

@@ -279,8 +279,8 @@ end
 local all = declare("published", "What processes publish: queues, times and sizes, worst first.", rows, {
   NAME, RATE, P50, P90, P99, WAS, DRAWN, column("MEAN", "mean_text", "mean of the interval", by("mean"), 3),
   { "QUEUE", "queue", format = text.percent, priority = 4, about = "requests waiting or in service, in the mean" },
-  { "PID", "pid", align = "right", priority = 5, about = "process that publishes it" },
-  { "PUBLISHER", "publisher", align = "left", priority = 6, about = "name of the publication" },
+  { "PID", "pid", align = "right", hidden = true, about = "process that publishes it" },
+  { "PUBLISHER", "publisher", align = "left", hidden = true, about = "name of the publication" },
 })
 
 local MOST = 5 -- rows beside other tables
