@@ -434,7 +434,7 @@ ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds)
 const struct ks_meta *
 ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 {
-	struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
+	struct ks_node *node = kc != NULL ? ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid) : NULL;
 	bool described = node != NULL && node->source->ops->meta != NULL;
 	const struct ks_meta *m = NULL;
 

@@ -130,7 +130,7 @@ int64_t ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds);
 
 /*
  * Returns the metadata of one statistic (crtime, snaptime and class too), valid until the next update or the
- * thread's next call; NULL if none is known.
+ * thread's next call; NULL if none is known. kc NULL, the chain is closed: what the model knows by itself.
  */
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 

@@ -7,7 +7,6 @@
 #include "chain/chain.h"
 #include "model/blobstat.h"
 #include "model/distribution.h"
-#include "model/known_meta.h"
 
 /* Returns the same kstat of the earlier sample, or else one with its name: it was created anew. */
 static const kstat_t *
@@ -84,7 +83,7 @@ kind_of(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat, const struct ks_v
 	*unit = 1;
 	if (v->kind == KS_VALUE_STRING || v->kind == KS_VALUE_STRS || v->kind == KS_VALUE_INTS)
 		return KS_KIND_TEXT;
-	m = kc != NULL ? ks_chain_meta(kc, ksp, stat) : ks_meta_of_model(ksp, stat);
+	m = ks_chain_meta(kc, ksp, stat);
 	/* ks_value_number() makes seconds of those that are times by their type. */
 	if (m != NULL && v->kind != KS_VALUE_NSEC && v->kind != KS_VALUE_TIME && strcmp(m->unit, "ns") == 0)
 		*unit = 1.0 / (double)KS_NANOSEC;
@@ -127,53 +126,69 @@ of_interval(const struct ks_delta_cursor *c, const char *stat, struct ks_value *
 	return v->kind == KS_VALUE_STRS ? -1 : 1;
 }
 
-/* As ks_delta_cursor_next(); stores whether it counts, and the unit of its rate. */
-static bool
-next_delta(struct ks_delta_cursor *c, const char **name, struct ks_value *v, bool *counter, double *unit)
+bool
+ks_delta_cursor_next_change(struct ks_delta_cursor *c, struct ks_delta_stat *s)
 {
-	while (ks_cursor_next(&c->now, name, v)) {
-		struct ks_value before, difference;
-		bool known = c->d->reset || c->now.was_computed || earlier(c, *name, &before);
-		int whole = of_interval(c, *name, v);
+	while (ks_cursor_next(&c->now, &s->name, &s->now)) {
+		struct ks_value before;
+		bool known = c->d->reset || c->now.was_computed || earlier(c, s->name, &before);
+		int whole = of_interval(c, s->name, &s->now);
 
-		*counter = kind_of(c->kc, c->d->now, *name, v, unit) == KS_KIND_COUNTER;
-		if (whole > 0 || (whole == 0 && (c->d->reset || !*counter)))
+		s->kind = kind_of(c->kc, c->d->now, s->name, &s->now, &s->unit);
+		s->change = s->now;
+		if (whole > 0 || (whole == 0 && (c->d->reset || s->kind != KS_KIND_COUNTER)))
 			return true;
 		if (!known || whole < 0)
 			continue;
-		if (ks_value_delta(&before, v, true, false, &difference))
-			*v = difference;
+		(void)ks_value_delta(&before, &s->now, true, false, &s->change);
 		return true;
 	}
 	return false;
 }
 
+void
+ks_delta_cursor_total(const struct ks_delta_cursor *c, struct ks_value *v)
+{
+	struct ks_cursor at = c->now;
+	const char *name;
+
+	if (!at.was_computed)
+		return;
+	at.since = NULL;
+	at.computed--;
+	(void)ks_cursor_next(&at, &name, v);
+}
+
 bool
 ks_delta_cursor_next(struct ks_delta_cursor *c, const char **name, struct ks_value *v)
 {
-	bool counter;
-	double unit;
+	struct ks_delta_stat s;
 
-	return next_delta(c, name, v, &counter, &unit);
+	if (!ks_delta_cursor_next_change(c, &s))
+		return false;
+	*name = s.name;
+	*v = s.change;
+	return true;
 }
 
 bool
 ks_delta_cursor_next_rate(struct ks_delta_cursor *c, bool counters, const char **name, struct ks_value *v)
 {
-	bool counter;
-	double unit;
+	struct ks_delta_stat s;
 
-	while (next_delta(c, name, v, &counter, &unit)) {
+	while (ks_delta_cursor_next_change(c, &s)) {
 		double change;
 
-		if (!counter && counters)
+		*name = s.name;
+		*v = s.change;
+		if (s.kind != KS_KIND_COUNTER && counters)
 			continue;
-		if (!counter || !ks_value_number(v, &change))
+		if (s.kind != KS_KIND_COUNTER || !ks_value_number(v, &change))
 			return true;
 		if (c->d->elapsed <= 0 && change != 0)
 			continue;
 		if (change != 0)
-			change = change * unit / ((double)c->d->elapsed / (double)KS_NANOSEC);
+			change = change * s.unit / ((double)c->d->elapsed / (double)KS_NANOSEC);
 		*v = (struct ks_value){ .kind = KS_VALUE_DOUBLE, .bits = 64, .d = change };
 		return true;
 	}

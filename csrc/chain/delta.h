@@ -57,6 +57,21 @@ struct ks_delta_cursor {
 /* kc: where metadata is asked for; NULL if the chain is closed. */
 void ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_ctl_t *kc);
 
+/* One statistic of a difference. */
+struct ks_delta_stat {
+	const char *name;       /* as the decoder has it */
+	struct ks_value now;    /* as it is in the later sample, or in the interval if it was computed for that */
+	struct ks_value change; /* a counter: how far it came; else the same as `now` */
+	enum ks_kind kind;
+	double unit;            /* of its rate: 1e-9 for nanoseconds that are not times by their type; else 1 */
+};
+
+/* Stores the next statistic, as ks_delta_cursor_next() does. */
+bool ks_delta_cursor_next_change(struct ks_delta_cursor *c, struct ks_delta_stat *s);
+
+/* Puts into the value of the statistic that came last what it has counted since creation if it was computed. */
+void ks_delta_cursor_total(const struct ks_delta_cursor *c, struct ks_value *v);
+
 /*
  * Stores the next statistic's name and, by its metadata, the difference (a counter) or the current
  * value (a gauge, a text, a point in time). Without metadata integers count, doubles do not.

@@ -11,7 +11,6 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
-#include "model/known_meta.h"
 
 static const char *
 semantic_type(uint8_t type)
@@ -34,10 +33,7 @@ kstat_meta(lua_State *L)
 
 	if (u->origin == KS_LUA_LIVE && u->chain->kc != NULL && u->ksp != NULL)
 		ksp = u->ksp;
-	if (u->chain->kc != NULL)
-		m = ks_chain_meta(u->chain->kc, ksp, stat);
-	else
-		m = ks_meta_of_model(ksp, stat);
+	m = ks_chain_meta(u->chain->kc, ksp, stat);
 	if (m == NULL) {
 		lua_pushnil(L);
 		return 1;
