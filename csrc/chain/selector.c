@@ -153,6 +153,17 @@ ks_selector_any_matches(const struct ks_selector *const *selectors, size_t n, co
 	return n == 0;
 }
 
+bool
+ks_selector_any_matches_stat(const struct ks_selector *const *selectors, size_t n, const kstat_t *ksp,
+    const char *stat)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ks_selector_matches_stat(selectors[i], stat) && ks_selector_matches(selectors[i], ksp))
+			return true;
+	}
+	return n == 0;
+}
+
 void
 ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
 {

@@ -83,6 +83,10 @@ int ks_selector_pick(const struct ks_selector *const *selectors, size_t n, kstat
 bool ks_selector_any_matches(const struct ks_selector *const *selectors, size_t n,
     const kstat_t *ksp);
 
+/* The same for one of its statistics. */
+bool ks_selector_any_matches_stat(const struct ks_selector *const *selectors, size_t n,
+    const kstat_t *ksp, const char *stat);
+
 void ks_selection_free(struct ks_selection *sel);
 
 /* Compares two byte strings as the order above does: bytes, ASCII letters lower-cased. */

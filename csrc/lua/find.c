@@ -77,12 +77,8 @@ next_of(const struct ks_lua_place *p, const kstat_t *ksp, size_t *i)
 	return *i < p->sample->s->n ? p->sample->s->ksp[*i] : NULL;
 }
 
-/*
- * Stores the copy and the earlier one of a kstat that was found in *delta (of a chain: the kstat itself). Returns 1;
- * 0 if the place has none; -1 with errno.
- */
-static int
-resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta)
+int
+ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta)
 {
 	const struct ks_lua_sample *before;
 
@@ -97,12 +93,12 @@ resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta)
 	return ks_delta_open(delta, before != NULL ? before->s : NULL, delta->now);
 }
 
-/* Pushes the object of a kstat that was found; state: the index of the place's state. As resolve(). */
+/* Pushes the object of a kstat that was found; state: the index of the place's state. As ks_lua_resolve(). */
 static int
 push_found(lua_State *L, int state, const struct ks_lua_place *p, kstat_t *ksp)
 {
 	struct ks_delta delta;
-	int found = resolve(p, ksp, &delta);
+	int found = ks_lua_resolve(p, ksp, &delta);
 
 	if (found <= 0)
 		return found;
@@ -226,6 +222,24 @@ select_any(const struct ks_lua_place *p, const struct ks_selector *const *select
 	return 0;
 }
 
+int
+ks_lua_selectfrom(lua_State *L, const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
+    struct ks_selection *sel)
+{
+	if (may_lack(p)) {
+		if (ks_selector_select_any(selectors, n, p->chain->kc, sel) != 0)
+			return ks_lua_fail(L);
+		for (size_t i = 0; i < sel->n; i++) {
+			lua_pushboolean(L, 0);
+			if (push_lack(L, p, sel->ksp[i]))
+				return 2;
+			lua_pop(L, 1);
+		}
+		ks_selection_free(sel);
+	}
+	return select_any(p, selectors, n, sel) == 0 ? 0 : ks_lua_fail(L);
+}
+
 /*
  * select(place, selectors) -> array of kstats, in the order of kstat(8) | nil, message, errno; false and a message if
  * one was not read during the tick of the sample
@@ -237,26 +251,16 @@ place_select(lua_State *L)
 	struct ks_selection *sel;
 	struct ks_lua_place p;
 	size_t n;
-	int count = 0;
+	int count = 0, failed;
 
 	lua_settop(L, 2);
 	ks_lua_checkplace(L, 1, &p);
 	ks_lua_getuservalue(L, 1);
 	selectors = ks_lua_checkselectors(L, 2, &n);
 	sel = ks_lua_newselection(L);
-	if (may_lack(&p)) {
-		if (ks_selector_select_any(selectors, n, p.chain->kc, sel) != 0)
-			return ks_lua_fail(L);
-		for (size_t i = 0; i < sel->n; i++) {
-			lua_pushboolean(L, 0);
-			if (push_lack(L, &p, sel->ksp[i]))
-				return 2;
-			lua_pop(L, 1);
-		}
-		ks_selection_free(sel);
-	}
-	if (select_any(&p, selectors, n, sel) != 0)
-		return ks_lua_fail(L);
+	failed = ks_lua_selectfrom(L, &p, selectors, n, sel);
+	if (failed > 0)
+		return failed;
 	lua_createtable(L, (int)sel->n, 0);
 	for (size_t i = 0; i < sel->n; i++) {
 		int found = push_found(L, 3, &p, sel->ksp[i]);

@@ -18,7 +18,6 @@
 #include "lua/value.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
-#include "model/known_meta.h"
 
 /* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */
 static int
@@ -230,8 +229,7 @@ kstat_distribution(lua_State *L)
 		return ks_lua_fail(L);
 	if (w.u->origin == KS_LUA_DIFFERING && !w.u->delta.reset)
 		before = w.u->delta.prev;
-	meta = w.u->chain->kc != NULL ? ks_chain_meta(w.u->chain->kc, w.ksp, "buckets") :
-	    ks_meta_of_model(w.ksp, "buckets");
+	meta = ks_chain_meta(w.u->chain->kc, w.ksp, "buckets");
 	d = ks_lua_newdistribution(L);
 	*d = ks_dist_read(w.ksp, before, voi, meta != NULL ? meta->unit : NULL);
 	return ks_lua_madedistribution(L, *d);
@@ -362,16 +360,6 @@ kstat_blob_bytes(lua_State *L)
 	return 2;
 }
 
-static bool
-wanted(const struct ks_selector *const *selectors, size_t n, const kstat_t *ksp, const char *stat)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (ks_selector_matches_stat(selectors[i], stat) && ks_selector_matches(selectors[i], ksp))
-			return true;
-	}
-	return n == 0;
-}
-
 /*
  * collect(kstat, selectors, names, values) -> n: what kstat(8) would print for the kstat: the
  * statistics that any of the selectors wants (none: all), class, crtime and snaptime among them, in
@@ -398,7 +386,7 @@ kstat_collect(lua_State *L)
 	}
 	values->n = 0;
 	while (walk_next(&w, &name, &v)) {
-		if (wanted(selectors, nsel, w.ksp, name) && ks_values_add(values, name, &v) != 0)
+		if (ks_selector_any_matches_stat(selectors, nsel, w.ksp, name) && ks_values_add(values, name, &v) != 0)
 			return luaL_error(L, "%s", kstat_errmsg());
 	}
 	ks_chain_warn_of_selectors(u->chain->kc, selectors, nsel);
@@ -411,24 +399,6 @@ kstat_collect(lua_State *L)
 	}
 	lua_pushinteger(L, (lua_Integer)values->n);
 	return 1;
-}
-
-/* Pushes a value if it is a number; uint64 beyond what integers hold as the nearest double. */
-static bool
-push_number(lua_State *L, const struct ks_value *v)
-{
-	switch (v->kind) {
-	case KS_VALUE_STRING:
-	case KS_VALUE_INTS:
-	case KS_VALUE_STRS:
-		return false;
-	default:
-		if (v->kind == KS_VALUE_U64 && v->u64 > INT64_MAX)
-			lua_pushnumber(L, (lua_Number)v->u64);
-		else
-			(void)ks_lua_pushvalue(L, v);
-		return true;
-	}
 }
 
 /* Whether a number in the data of a histogram says how its buckets are laid out. */
@@ -467,7 +437,8 @@ kstat_numbers(lua_State *L)
 	    "only a difference of two samples has rates");
 	histogram = ks_histstat_is(w.ksp);
 	while (rates ? ks_delta_cursor_next_rate(&w.delta, true, &name, &v) : walk_next(&w, &name, &v)) {
-		if (!wanted(selectors, nsel, w.ksp, name) || (histogram && is_layout(name)) || !push_number(L, &v))
+		if (!ks_selector_any_matches_stat(selectors, nsel, w.ksp, name) || (histogram && is_layout(name)) ||
+		    !ks_lua_pushnumber(L, &v))
 			continue;
 		lua_rawseti(L, 4, ++n);
 		lua_pushstring(L, name);

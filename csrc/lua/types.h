@@ -116,4 +116,17 @@ bool ks_lua_can_grow(const struct ks_lua_sample *u);
 /* The chain, sample or difference at index i. */
 void ks_lua_checkplace(lua_State *L, int i, struct ks_lua_place *p);
 
+/*
+ * Stores the kstats of a place that any of the selectors matches, in the order of kstat(8). Returns 0, or how many
+ * values it pushed: nil, message, errno; or false and a message if one was not read during the tick of the sample.
+ */
+int ks_lua_selectfrom(lua_State *L, const struct ks_lua_place *p, const struct ks_selector *const *selectors, size_t n,
+    struct ks_selection *sel);
+
+/*
+ * Stores the copy and the earlier one of a kstat that was found in *delta (of a chain: the kstat itself). Returns 1;
+ * 0 if the place has none; -1 with errno.
+ */
+int ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta);
+
 #endif

@@ -71,6 +71,23 @@ ks_lua_pushvalue(lua_State *L, const struct ks_value *v)
 	return 1;
 }
 
+bool
+ks_lua_pushnumber(lua_State *L, const struct ks_value *v)
+{
+	switch (v->kind) {
+	case KS_VALUE_STRING:
+	case KS_VALUE_INTS:
+	case KS_VALUE_STRS:
+		return false;
+	default:
+		if (v->kind == KS_VALUE_U64 && v->u64 > INT64_MAX)
+			lua_pushnumber(L, (lua_Number)v->u64);
+		else
+			(void)ks_lua_pushvalue(L, v);
+		return true;
+	}
+}
+
 static bool
 is_integer(const struct ks_value *v)
 {

@@ -28,6 +28,9 @@ int ks_lua_pushexact(lua_State *L, const struct ks_value *v);
 /* Pushes the upper and lower 32 bits of an integer and whether it is signed: 3; any other value as it is: 1. */
 int ks_lua_pushhalves(lua_State *L, const struct ks_value *v);
 
+/* Pushes a value if it is a number, a uint64 beyond what integers hold as the nearest double. Returns whether it is. */
+bool ks_lua_pushnumber(lua_State *L, const struct ks_value *v);
+
 /*
  * The number at index i as 64 bits: those of an integer, else those of a whole number from -2^63 to 2^64. False if
  * it is no number, or another one.
