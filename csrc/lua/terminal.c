@@ -117,34 +117,31 @@ wait_until(int fd, short events, hrtime_t deadline)
 	return left > 0 && poll(&p, 1, (int)(left / (KS_NANOSEC / 1000)) + 1) > 0 && (p.revents & events) != 0;
 }
 
-/* Writes the whole text, also if a signal interrupts; gives up if the terminal is gone or does not take it. */
-static void
-write_all(const char *text, size_t n)
+/* Writes the whole text, also if a signal interrupts. False: the terminal is gone or does not take it in time. */
+static bool
+write_all(const char *text, size_t n, hrtime_t deadline)
 {
-	hrtime_t deadline = gethrtime() + PATIENCE_NS;
-
-	while (n > 0 && wait_until(state.out, POLLOUT, deadline)) {
-		ssize_t done = write(state.out, text, n);
+	while (n > 0) {
+		ssize_t done = wait_until(state.out, POLLOUT, deadline) ? write(state.out, text, n) : 0;
 
 		if (done < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (done <= 0)
-			return;
+			return false;
 		text += done;
 		n -= (size_t)done;
 	}
+	return true;
 }
 
 /* Takes what is typed up to the end of the answer, that is its `n`. */
 static void
-take_answer(void)
+take_answer(hrtime_t deadline)
 {
-	hrtime_t deadline = gethrtime() + PATIENCE_NS;
 	char c = '\0';
 
 	while (c != 'n' && wait_until(state.in, POLLIN, deadline) && read(state.in, &c, 1) == 1)
 		;
-	ks_terminal_asked = 0;
 }
 
 void
@@ -152,14 +149,15 @@ ks_terminal_restore(void)
 {
 	/* A frame may have been cut off anywhere: this ends its style and its synchronized update. */
 	static const char end[] = "\033[m\033[?2026l";
+	hrtime_t deadline = gethrtime() + PATIENCE_NS;
 	int saved = errno;
 
 	if (state.entered) {
 		state.entered = 0;
-		write_all(end, sizeof(end) - 1);
-		write_all(state.leave, state.leave_size);
-		if (ks_terminal_asked)
-			take_answer();
+		if (write_all(end, sizeof(end) - 1, deadline) && write_all(state.leave, state.leave_size, deadline) &&
+		    ks_terminal_asked)
+			take_answer(deadline);
+		ks_terminal_asked = 0;
 		(void)tcsetattr(state.in, TCSANOW, &state.saved);
 	}
 	errno = saved;

@@ -17,7 +17,7 @@
  */
 extern void (*ks_terminal_watch)(bool entered);
 
-/* Restores the mode of the terminal, if it was changed. Async-signal-safe, for handlers; takes 0.4 s at most. */
+/* Restores the mode of the terminal, if it was changed. Async-signal-safe, for handlers; takes 0.2 s at most. */
 void ks_terminal_restore(void);
 
 #define KS_TERMINAL_LEAVE_MAX 64
