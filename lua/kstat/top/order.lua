@@ -25,11 +25,11 @@ function order.filter(text)
   return function(name) return name:lower():find(wanted, 1, true) ~= nil end
 end
 
--- Whether the value x comes before y: numbers from the largest, texts from A; what is missing is last in either
--- direction.
+-- Whether the value x comes before y: numbers from the largest, texts from A; what is missing (false) is last in
+-- either direction.
 local function before(x, y, reverse)
-  if x == nil or y == nil then
-    return y == nil and x ~= nil
+  if not x or not y then
+    return x and not y
   elseif type(x) ~= type(y) then
     return type(x) == "number"
   elseif (type(x) == "number") ~= reverse then
@@ -68,7 +68,7 @@ local function best(rows, keys, reverse, most)
         at = at - 1
       end
       table.insert(chosen, at, rows[i])
-      table.insert(of, at, key or false)
+      table.insert(of, at, key)
       chosen[most + 1], of[most + 1] = nil, nil
     end
   end
@@ -85,7 +85,7 @@ function order.by(rows, value, reverse, most)
   local keys = {}
   for i = 1, #rows do
     local key = value(rows[i])
-    keys[i] = (type(key) == "number" and key == key or type(key) == "string") and key or nil
+    keys[i] = (type(key) == "number" and key == key or type(key) == "string") and key
   end
   if most and most * 4 < #rows then
     return best(rows, keys, reverse, most)
@@ -109,20 +109,21 @@ function order.tree(rows, identity, parent)
     children[above] = children[above] or {}
     table.insert(children[above], row)
   end
-  local function add(above, depth)
-    local list = children[above]
-    children[above] = nil -- what is its own ancestor comes once
-    for _, row in ipairs(list or {}) do
-      row.depth, out[#out + 1] = depth, row
-      add(identity(row), depth + 1)
+  local placed = {}
+  local function add(row, depth)
+    local id = identity(row)
+    if not placed[id] then -- what is its own ancestor comes once
+      placed[id], row.depth, out[#out + 1] = true, depth, row
+      for _, child in ipairs(children[id] or {}) do
+        add(child, depth + 1)
+      end
     end
   end
-  add("", 0)
+  for _, row in ipairs(children[""] or {}) do
+    add(row, 0)
+  end
   for _, row in ipairs(rows) do -- circles hang on nothing
-    if children[identity(row)] then
-      row.depth, out[#out + 1] = 0, row
-      add(identity(row), 1)
-    end
+    add(row, 0)
   end
   return out
 end
