@@ -66,15 +66,6 @@ end
 
 -- --- columns -------------------------------------------------------------------------------------
 
-local function saturation_text(row)
-  if row.saturation == nil or not row.saturation_of then
-    return row.saturation and "0"
-  end
-  local number = row.saturation_unit == "" and "%.0f" or "%.1f"
-  local unit = row.saturation_unit == "%" and "%" or ""
-  return number:format(row.saturation) .. unit .. " " .. row.saturation_of
-end
-
 -- The state and what led to it, which is never cut.
 local STATE = { "state", function(row)
   return row.state and row.state .. (row.reasons ~= "" and ": " .. row.reasons or "")
@@ -90,7 +81,7 @@ local function columns(options)
     end
   end
   if not is_data(options) then
-    add({ "util", "utilization", unit = "%" }, { "saturation", saturation_text, align = "left" },
+    add({ "util", "utilization", unit = "%" }, { "saturation", rows.saturation, align = "left" },
       { "errors", format = "%.0f" }, STATE)
     return list
   end

@@ -100,7 +100,7 @@ local function measure(d, add, is_new)
       values, who = one(d, k, pressure)
     end
     if values then
-      add("cgroup", k.name, values, who)
+      add("cgroup", k.name, values, who, k)
     end
   end
 end

@@ -98,7 +98,8 @@ local function measure(d, add, is_new)
   for _, k in ipairs(d:select({ class = "disk" })) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
     if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
-      add("disk", k.name, one(d, k, stalled))
+      local values, who = one(d, k, stalled)
+      add("disk", k.name, values, who, k)
     end
   end
 end

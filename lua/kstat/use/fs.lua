@@ -55,7 +55,7 @@ local function file_system(d, add, k, detailed)
     ["space full"] = writable and space or nil, ["inodes full"] = writable and inodes or nil,
     errors = now(detail, "errors"),
     ["read only"] = stopped_writing(k), ["no answer"] = answered and 1 - answered,
-  }, { errors = device, ["read only"] = device, ["no answer"] = device })
+  }, { errors = device, ["read only"] = device, ["no answer"] = device }, k)
 end
 
 -- What a btrfs counts belongs to no single mount; nor that of a file system mounted in another namespace.

@@ -110,7 +110,8 @@ end
 local function measure(d, add, is_new)
   for _, k in ipairs(d:select({ class = "net" })) do
     if now(k, "admin_state") ~= 0 and not is_new(k) then
-      add("link", k.name, one(d, k))
+      local values, who = one(d, k)
+      add("link", k.name, values, who, k)
     end
   end
   network(d, add)

@@ -2,9 +2,10 @@
 --
 -- A part has the `limits` of its resources, the kstats that they need (`select`; classes rather than modules where a
 -- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new, prev). That
--- calls add(resource, name, values, who) for each: the values are what the limits name, as far as it is known, and
--- `who` is to blame for each of them: a text, or a function that gives it. Of a kstat that is_new() nothing is said:
--- what came within the interval has no earlier sample to be compared with.
+-- calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known, and
+-- `who` is to blame for each of them: a text, or a function that gives it; k is the kstat that it is about, if there is
+-- one. Of a kstat that is_new() nothing is said: what came within the interval has no earlier sample to be compared
+-- with.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
 -- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`.
@@ -68,11 +69,11 @@ end
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: there is none
 -- @tparam {string,...} names as for select()
--- @treturn {table,...} `resource` and `name` of each, `values`, and `who` is to blame, as add() got them
+-- @treturn {table,...} `resource` and `name` of each, `values`, who is to blame (`who`) and `k`, as add() got them
 function resources.measure(d, prev, names)
   local list = {}
-  local function add(resource, name, values, who)
-    list[#list + 1] = { resource = resource, name = name, values = values, who = who or {} }
+  local function add(resource, name, values, who, k)
+    list[#list + 1] = { resource = resource, name = name, values = values, who = who or {}, k = k }
   end
   local function is_new(k)
     return prev and k.crtime > core.sample_taken(prev)

@@ -9,13 +9,14 @@ local rows = {}
 
 local STATES = { [0] = "ok", "warning", "critical" }
 
-local limits_of = {} -- a resource's
-for _, limit in ipairs(resources.limits) do
-  limits_of[limit[1]] = limits_of[limit[1]] or {}
-  table.insert(limits_of[limit[1]], limit)
-end
+--- The characters that lines of states have, by severity. Where nothing is known it is a blank.
+rows.MARKS = { [0] = "-", "+", "#" }
 
-local function severity_of(limit, value)
+--- How bad a value is.
+-- @tparam table limit
+-- @number value
+-- @treturn int 0 ok, 1 warning, 2 critical
+function rows.severity(limit, value)
   return limit.critical and value >= limit.critical and 2 or limit.warning and value >= limit.warning and 1 or 0
 end
 
@@ -32,14 +33,25 @@ local function show(row, limit, value, severity, steady)
   end
 end
 
+-- Keeps what is nearest to its limit of all that a row has: 1 is at the limit.
+local function compare(row, limit, value)
+  local threshold = limit.warning or limit.critical
+  local share = threshold and value / threshold or 0
+  if threshold and share > (row.nearest_share or -1) then
+    row.nearest, row.nearest_share = { limit = limit, value = value }, share
+  end
+end
+
 -- The row of a resource that was measured.
 local function row_of(measured, steady)
-  local row = { resource = measured.resource, name = measured.name, because = {} }
-  for _, limit in ipairs(limits_of[measured.resource]) do
+  local row = { resource = measured.resource, name = measured.name, k = measured.k, values = measured.values,
+    because = {} }
+  for _, limit in ipairs(limits.of[measured.resource]) do
     local value = measured.values[limit[3]]
     if value then
-      local severity = severity_of(limit, value)
+      local severity = rows.severity(limit, value)
       row.severity = math.max(row.severity or 0, severity)
+      compare(row, limit, value)
       if limit[2] == "errors" then
         row.errors = (row.errors or 0) + value
       else
@@ -104,13 +116,27 @@ end
 -- @tparam[opt=false] boolean steady what a row shows never changes with the values, for metrics
 -- @treturn {table,...} each with `resource`, `name`, `severity` (?integer: 0 to 2, nil: nothing is known) and `state`
 -- (its name), `utilization` and `saturation` with what is shown of them (`_of`), its unit (`_unit`) and severity
--- (`_severity`), `errors`, and `because`, what exceeds its limit: `limit`, `value`, `severity`, `who`; see tell()
+-- (`_severity`), `errors`, and `because`, what exceeds its limit: `limit`, `value`, `severity`, `who`, see tell(); the
+-- `values` that were measured, the `k` (?kstat) that it is about, and what is `nearest` (?table) to its limit: `limit`,
+-- `value`
 function rows.measure(d, prev, names, steady)
   local list = resources.measure(d, prev, names or {})
   for i = 1, #list do
     list[i] = row_of(list[i], steady)
   end
   return list
+end
+
+--- What is shown of a row's saturation.
+-- @tparam table row
+-- @treturn string|nil
+function rows.saturation(row)
+  if row.saturation == nil or not row.saturation_of then
+    return row.saturation and "0"
+  end
+  local number = row.saturation_unit == "" and "%.0f" or "%.1f"
+  local unit = row.saturation_unit == "%" and "%" or ""
+  return number:format(row.saturation) .. unit .. " " .. row.saturation_of
 end
 
 --- The worst state of all, and what is not well; nobody looks for who is to blame.
