@@ -428,7 +428,7 @@ function app:lines(width, height, utf8)
   self.width, self.height, self.utf8 = width, height, utf8
   local shown, out = self.shown, {}
   local screen = shown.screen
-  screen.width, screen.height, screen.utf8 = width, height, utf8
+  screen.width, screen.height, screen.utf8, screen.coloured = width, height, utf8, self.coloured
   local interval = self.mode == "past" and screen.elapsed or self.interval
   out[1] = machine.line({ host = self.host, time = self.time or os.time(), dated = self.mode == "past",
     mode = MODES[self.mode]:format(seconds(interval or 0)), machine = self.machine }, width)

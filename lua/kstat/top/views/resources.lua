@@ -1,0 +1,389 @@
+--- The first view: what is wrong with the machine, who causes it, and since when; and the resources it is about.
+--
+-- The states are those of kstatlua use. Above the table are the verdict, which names the worst resource, and a line of
+-- the worst states over time. A row is there for each resource that is not well, and for CPUs, memory, the busiest disk
+-- and the busiest link; a large window has rows of others, too.
+--
+-- @module kstat.top.views.resources
+local colour = require("kstat.colour")
+local core = require("kstat.core")
+local culprits = require("kstat.use.culprits")
+local figures = require("kstat.use.figures")
+local levels = require("kstat.use.levels")
+local limits = require("kstat.use.limits")
+local picture = require("kstat.picture")
+local recent = require("kstat.use.recent")
+local report = require("kstat.report")
+local resources = require("kstat.use.resources")
+local text = require("kstat.text")
+local use = require("kstat.use.rows")
+
+local HOUR = 3600
+local MINUTES = { { "300", "5 min" }, { "60", "1 min" }, { "10", "10 s" } } -- averages of the kernel
+
+-- --- which rows ---------------------------------------------------------------------------------------------
+
+-- The name of a row: cpu, disk vda, fs /home.
+local function title_of(row)
+  return row.name == "all" and row.resource or row.resource .. " " .. row.name
+end
+
+-- How much a resource is used; a link whose speed nobody knows by what goes through it, loopback last.
+local function use_of(row)
+  if row.utilization or row.resource ~= "link" then
+    return row.utilization or -1
+  end
+  local loops = row.name:find("^lo%d*$")
+  return loops and -2 or (figures.per_second(row.k, "rbytes64", "obytes64") or 0) / 1e15
+end
+
+-- The row of a resource that is used most; nil: there is none.
+local function busiest(list, resource)
+  local most, use_of_most
+  for _, row in ipairs(list) do
+    local n = row.resource == resource and use_of(row)
+    if n and (not most or n > use_of_most) then
+      most, use_of_most = row, n
+    end
+  end
+  return most
+end
+
+-- Whether a row comes before another one: the worse state, then what is nearer to its limit, but in the order in which
+-- resources are measured where neither is well: what is short first is often the cause of the rest.
+local function in_order(list)
+  for i, row in ipairs(list) do
+    row.place = i
+  end
+  table.sort(list, function(a, b)
+    local x, y = a.severity or 0, b.severity or 0
+    if x ~= y then
+      return x > y
+    elseif x == 0 and a.is_always ~= b.is_always then
+      return a.is_always
+    elseif x == 0 and not a.is_always and a.nearest_share ~= b.nearest_share then
+      return (a.nearest_share or -1) > (b.nearest_share or -1)
+    end
+    return a.place < b.place
+  end)
+end
+
+-- Of all rows those that are shown: what is not well, what is always there, and others where there is room.
+local function choose(list, room)
+  for _, resource in ipairs({ "cpu", "memory", "disk", "link" }) do
+    local row = busiest(list, resource)
+    if row then
+      row.is_always = true
+    end
+  end
+  for _, row in ipairs(list) do
+    row.is_always = row.is_always or false
+  end
+  in_order(list)
+  local chosen = {}
+  for i, row in ipairs(list) do
+    if i > room and not row.is_always and (row.severity or 0) == 0 then
+      break
+    end
+    chosen[i] = row
+  end
+  return chosen
+end
+
+-- --- the verdict ----------------------------------------------------------------------------------------------
+
+-- What the kernel has averages of, by resource. Those of I/O are about all disks: the busiest shows them.
+local PRESSURES = { cpu = "cpu", memory = "memory", disk = "io" }
+
+-- An average of the kernel, in percent: it has hundredths.
+local function average(d, row, seconds)
+  local of = row.is_always and PRESSURES[row.resource]
+  local value = of and figures.now(d:lookup("pressure", 0, of), "some_avg" .. seconds)
+  return value and value / 100 or nil
+end
+
+-- For how long a state has lasted at least, by the averages of the kernel: they know what was before the first sample.
+local function lasted(d, row)
+  for _, reason in ipairs(row.because) do
+    for _, minutes in ipairs(reason.limit[3] == "pressure" and MINUTES or {}) do
+      if (average(d, row, minutes[1]) or 0) >= (reason.limit.warning or reason.limit.critical) then
+        return "for over " .. minutes[2]
+      end
+    end
+  end
+  return nil
+end
+
+local function clock(time)
+  return os.date(os.time() - time < 12 * HOUR and "%H:%M:%S" or "%Y-%m-%d %H:%M:%S", math.floor(time))
+end
+
+-- Since when a resource is not well.
+local function since(d, row, screen)
+  local time, is_exact
+  if screen.past then
+    time, is_exact = screen.past:since(row.resource, row.name)
+  else
+    time, is_exact = screen.recent:since(row)
+  end
+  local words = not is_exact and lasted(d, row)
+  return time, words or time and (is_exact and "since " or "since before ") .. clock(time) or nil
+end
+
+local function count_of(list)
+  local well, unknown = 0, 0
+  for _, row in ipairs(list) do
+    well, unknown = well + (row.severity == 0 and 1 or 0), unknown + (row.severity and 0 or 1)
+  end
+  return well, unknown
+end
+
+-- What is nearest to its limit of all that is well.
+local function nearest(list)
+  local most
+  for _, row in ipairs(list) do
+    if row.nearest and (not most or row.nearest_share > most.nearest_share) then
+      most = row
+    end
+  end
+  local limit = most and most.nearest.limit
+  return limit and ("%s %s %s of %s"):format(title_of(most), limit[3], limits.amount(most.nearest.value, limit.unit),
+    limits.amount(limit.warning or limit.critical, limit.unit))
+end
+
+-- The parts of the verdict where all that is known is well.
+local function all_well(list, well, unknown)
+  if well == 0 then
+    return { "nothing is known yet" }
+  end
+  local parts = { ("all %d resources are well"):format(well) }
+  local near = nearest(list)
+  parts[2] = near and "nearest to its limit: " .. near or nil
+  parts[#parts + 1] = unknown > 0 and ("of %d nothing is known"):format(unknown) or nil
+  return parts
+end
+
+-- The verdict: `severity`, `parts` (texts, the most important first), and of the worst row `resource`, `name`, `text`,
+-- `who`, `since`, for the sections below.
+local function judge(d, list, screen)
+  local worst, well, unknown = list[1], count_of(list)
+  if not worst or (worst.severity or 0) == 0 then
+    return { severity = well > 0 and 0 or nil, parts = all_well(list, well, unknown) }
+  end
+  use.tell(worst)
+  local time, words = since(d, worst, screen)
+  local parts, others = { ("%s: %s%s"):format(title_of(worst), worst.why, words and " " .. words or "") }, {}
+  parts[2] = worst.who ~= "" and "most: " .. worst.who or nil
+  for i = 2, #list do
+    others[#others + 1] = (list[i].severity or 0) > 0 and title_of(list[i]) or nil
+  end
+  parts[#parts + 1] = others[1] and "also: " .. table.concat(others, ", ") or nil
+  parts[#parts + 1] = well > 0 and ("%d others are ok"):format(well) or nil
+  return { severity = worst.severity, resource = worst.resource, name = worst.name, text = worst.why, who = worst.who,
+    since = time, parts = parts }
+end
+
+-- --- the report ---------------------------------------------------------------------------------------------------
+
+-- Rows of levels alone: what the first sample knows.
+local function measure(d, now, prev)
+  if prev then
+    culprits.read(d)
+    return use.measure(d, prev)
+  end
+  return use.measure(now - now, nil)
+end
+
+local function rows(d, now, prev, options)
+  local screen = options.screen
+  local list = measure(d, now, prev)
+  screen.recent = screen.recent or recent.new()
+  if prev and not screen.past then
+    screen.recent:add(screen.time - d.elapsed, screen.time, list)
+  end
+  local chosen = choose(list, math.floor((screen.height or 24) / 6))
+  screen.verdict = judge(d, list, screen)
+  screen.d = d
+  return chosen
+end
+
+local NAMES = { [0] = "ok", "warning", "CRITICAL" }
+
+-- Fills in what only rows that are shown need.
+local function complete(row, options)
+  local screen = options.screen
+  if row.is_complete then
+    return
+  end
+  row.is_complete, row.title = true, title_of(row)
+  row.ten, row.minute, row.five = average(screen.d, row, 10), average(screen.d, row, 60), average(screen.d, row, 300)
+  row.level = levels.of(screen.d, row)
+  row.shown = NAMES[row.severity]
+  if (row.severity or 0) > 0 then
+    use.tell(row)
+    local verdict = screen.verdict
+    local is_told = verdict.resource == row.resource and verdict.name == row.name
+    row.shown = row.shown .. (not is_told and ": " .. row.reasons or "")
+  end
+end
+
+local ENTER = {
+  cpu = { view = "processes", sort = "CPU%" }, memory = { view = "processes", sort = "RSS" },
+  swap = { view = "processes", sort = "RSS" }, disk = { view = "cgroups", sort = "IO/s" },
+  fs = { view = "processes", sort = "WRITE/s" }, link = { view = "disks" }, network = { view = "disks" },
+  table = { view = "processes", sort = "THREADS" }, process = { view = "processes" }, cgroup = { view = "cgroups" },
+}
+
+local function enter(row)
+  local to = ENTER[row.resource]
+  return to and { view = to.view, sort = to.sort, filter = row.resource == "cgroup" and row.name or nil,
+    disk = row.resource == "disk" and row.name or nil }
+end
+
+-- One figure of the last minute as a picture and numbers.
+local function minute_of(limit, values, utf8)
+  local least, most, sum = math.huge, -math.huge, 0
+  for _, value in ipairs(values) do
+    least, most, sum = math.min(least, value), math.max(most, value), sum + value
+  end
+  local function amount(value)
+    return limits.amount(math.floor(10 * value + 0.5) / 10, limit.unit)
+  end
+  return ("last minute: %s  from %s to %s, mean %s"):format(picture.sparkline(values, { utf8 = utf8, width = 40,
+    high = math.max(most, limit.warning or limit.critical or 0) }), amount(least), amount(most), amount(sum / #values))
+end
+
+-- The rule of one figure, its value, and those of the last minute.
+local function add_rule(lines, row, limit, screen)
+  local value, title, file, reason = row.values[limit[3]], limits.lines(limit)
+  local values = screen.recent:values(row, limit[3])
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = title .. (value and "; now " .. limits.amount(value, limit.unit) or "; not known here")
+  lines[#lines + 1] = values[1] and "  " .. minute_of(limit, values, screen.utf8) or nil
+  lines[#lines + 1] = "  " .. file
+  lines[#lines + 1] = "  " .. reason
+end
+
+-- The rules of a resource: first those of what is too much, last those of what is not known.
+local function explain(row, options)
+  local screen, by_severity = options.screen, {}
+  local _, words = since(screen.d, row, screen)
+  use.tell(row)
+  local lines = { ("%s: %s%s"):format(title_of(row), NAMES[row.severity] or "nothing is known",
+    words and " " .. words or ""), row.reasons ~= "" and row.reasons or nil }
+  for _, limit in ipairs(limits.of[row.resource]) do
+    local value = row.values[limit[3]]
+    local severity = value and use.severity(limit, value) or -1
+    by_severity[severity] = by_severity[severity] or {}
+    table.insert(by_severity[severity], limit)
+  end
+  for severity = 2, -1, -1 do
+    for _, limit in ipairs(by_severity[severity] or {}) do
+      add_rule(lines, row, limit, screen)
+    end
+  end
+  return lines
+end
+
+local function column(title, field, format, about, priority)
+  return { title, field, format = format, about = about, priority = priority }
+end
+
+local section = report({
+  name = "resources", about = "Resources that are short or busy, and the state of each.", optional = true,
+  select = function()
+    local list = resources.select({})
+    for _, selector in ipairs(levels.select) do
+      list[#list + 1] = selector
+    end
+    return list
+  end,
+  rows = rows, complete = complete, enter = enter, explain = explain, identity = title_of,
+  columns = {
+    { "RESOURCE", title_of, kind = "label", about = "CPUs, memory, disks, file systems, links and so on" },
+    column("UTIL", "utilization", text.percent, "how much of it is used, in percent"),
+    { "SATURATION", use.saturation, align = "left", about = "how much has to wait or is refused" },
+    column("10s", "ten", text.percent, "pressure: share of the last 10 s in which some work had to wait"),
+    column("1m", "minute", text.percent, "the same for a minute", 2),
+    column("5m", "five", text.percent, "the same for 5 minutes", 2),
+    column("ERR", "errors", text.number, "errors in the interval, and those that last", 3),
+    { "NOW", "level", align = "left", priority = 3, about = "the level that tells most" },
+    { "STATE", "shown", align = "left", whole = true, state = function(shown) return shown:match("^%a+"):lower() end,
+      about = "by the limits of kstatlua use; above: - ok, + warning, # critical, blank where nothing is known" },
+  },
+})
+
+-- --- the lines above the table ------------------------------------------------------------------------------------
+
+-- Parts of a text in lines of a width, with blanks between those in one line. None is shortened.
+local function fill(parts, width, line)
+  local lines = {}
+  for _, part in ipairs(parts) do
+    local longer = line .. (line:find("%S$") and "  " or "") .. part
+    if core.columns_of(longer) > width and line:find("%S$") then
+      lines[#lines + 1], line = line, "   " .. part
+    else
+      line = longer
+    end
+  end
+  lines[#lines + 1] = line
+  local out = {}
+  for _, long in ipairs(lines) do
+    for short in (text.wrap(long, width, 3) .. "\n"):gmatch("(.-)\n") do
+      out[#out + 1] = short
+    end
+  end
+  return out
+end
+
+local STATES = { ["-"] = "ok", ["+"] = "warning", ["#"] = "critical" }
+
+local function coloured(marks)
+  return (marks:gsub("%-+", function(run) return colour.paint(run, STATES["-"]) end)
+    :gsub("%++", function(run) return colour.paint(run, STATES["+"]) end)
+    :gsub("#+", function(run) return colour.paint(run, STATES["#"]) end))
+end
+
+local SPANS = { [3600] = "hour", [86400] = "day", [604800] = "week" }
+
+local function span_text(span)
+  return SPANS[span] or span % HOUR == 0 and span / HOUR .. " h" or ("%d min"):format(span / 60)
+end
+
+-- The line of states, as wide as the window.
+local function states_line(screen)
+  local past = screen.past
+  local _, span = screen.recent:line(1)
+  local behind = past and "" or " now"
+  local room = screen.width - #(" last  ") - #span_text(past and HOUR or span) - #behind
+  if room < 1 then
+    return nil
+  end
+  local marks
+  if past then
+    span, marks = HOUR, past:states(room, HOUR)
+  else
+    marks, span = screen.recent:line(room)
+  end
+  local label = (" last %s "):format(span_text(span))
+  return label .. (screen.coloured and coloured(marks) or marks) .. behind
+end
+
+local function head(screen)
+  local verdict = screen.verdict
+  if not verdict then
+    return {}
+  end
+  local name, parts = NAMES[verdict.severity], {}
+  for i, part in ipairs(verdict.parts) do
+    parts[i] = text.harmless(part, screen.utf8)
+  end
+  local lines = fill(parts, screen.width, name and (" %s "):format(name) or " ")
+  if name and screen.coloured then
+    lines[1] = " " .. colour.paint(name, name:lower()) .. lines[1]:sub(#name + 2)
+  end
+  lines[#lines + 1] = states_line(screen)
+  return lines
+end
+
+return { name = "resources", sections = { section }, head = head }
