@@ -66,8 +66,8 @@ put(const char *s, size_t len)
 	memcpy(cell->bytes, s, len);
 	cell->len = (uint8_t)len;
 	cell->narrow = narrow;
-	if (blank)
-		cell->style &= 12; /* underlined, reverse */
+	if (blank && (cell->style & 12) == 0)
+		cell->style = 0; /* neither underlined nor reverse: it is not seen */
 	terminal.behind = terminal.column + columns == terminal.cells.columns;
 	terminal.column += terminal.behind ? columns - 1 : columns;
 }

@@ -43,10 +43,11 @@ function emulator:cut(row, column)
   end
 end
 
+-- The style of a character; that of a blank is seen only if it is underlined or reverse.
 function emulator:style_word(character)
-  local words = {}
+  local words, seen = {}, character ~= " " or self.style["4"] or self.style["7"]
   for _, number in ipairs({ "1", "2", "4", "7", "31", "32", "33" }) do
-    if self.style[number] and (character ~= " " or number == "4" or number == "7") then
+    if self.style[number] and seen then
       words[#words + 1] = number
     end
   end
