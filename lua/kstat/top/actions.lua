@@ -228,11 +228,11 @@ function help.lines(app)
     out[#out + 1] = " " .. line
   end
   for key, own in pairs(app.shown.view.keys or {}) do
-    out[#out + 1] = (" %-15s %s"):format(key, own.help)
+    out[#out + 1] = (" %-12s %s"):format(key, own.help)
   end
   for _, part in ipairs(app.shown.parts) do
     for _, column in ipairs(part.columns or {}) do
-      out[#out + 1] = column.about and (" %-15s %s"):format(column.title, column.about) or nil
+      out[#out + 1] = column.about and (" %-12s %s"):format(column.title, column.about) or nil
     end
   end
   return out
@@ -245,18 +245,19 @@ end
 
 --- The lines that the key h shows, before those of the view.
 actions.HELP = {
-  "1 to 6          the views, see the last line",
-  "up down         select a row; page up, page down, home, end; tab: the next table",
-  "enter           who uses the selected (or the first) row; backspace: back",
-  "e               why it is in its state: the rule, the kernel's file, the last values",
-  "<  >            sort by the column to the left, to the right;  r  the other way round",
-  "/               rows with a text, or that match a /regular expression/; escape: all",
-  "v               as a tree;  o  which columns are shown",
-  "space           pause and go on;  .  one interval at once;  +  -  longer, shorter",
-  "left right      a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
-  "g               go to a time: 14:32, yesterday 3:12, -3h",
-  "N  n            the moment before, behind, at which a state changed",
-  "h  ?            this, and back;  q  the end",
+  "1 to 6       the views, see the last line",
+  "up down      select a row; page up, page down, home, end; tab: the next table",
+  "enter        who uses the selected (or the first) row; backspace: back",
+  "e            why it is in its state: the rule, the file, the last values",
+  "<  >         sort by the column to the left, to the right;  r  the other way",
+  "/            rows with a text, or that match /a regular expression/",
+  "escape       no selection, all rows",
+  "v            as a tree;  o  which columns are shown",
+  "space        pause and go on;  .  one interval at once;  +  -  longer, shorter",
+  "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
+  "g            go to a time: 14:32, yesterday 3:12, -3h",
+  "N  n         the moment before, behind, at which a state changed",
+  "h  ?         this, and back;  q  the end",
   "",
 }
 

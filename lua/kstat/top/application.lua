@@ -4,6 +4,7 @@
 -- input or output: kstat.top.actions says what keys do to the state, kstat.top the loop around it.
 --
 -- @module kstat.top.application
+local core = require("kstat.core")
 local machine = require("kstat.top.machine")
 local mistake = require("kstat.mistake")
 local options = require("kstat.options")
@@ -414,7 +415,12 @@ local function last_line(self)
     local name = ("%d%s"):format(i, view.label or view.name)
     parts[i] = #self.views > 1 and (view == shown.view and ("\27[7m%s\27[27m"):format(name) or name) or nil
   end
-  parts[#parts + 1] = shown.filter ~= "" and "/" .. text.harmless(shown.filter, self.utf8) or nil
+  local filter = shown.filter ~= "" and "/" .. text.harmless(shown.filter, self.utf8) or nil
+  local _, number = self:view_of(shown.view.name)
+  if core.columns_of(table.concat(parts, " ")) > self.width then
+    parts = { ("%d%s"):format(number, shown.view.label or shown.view.name) }
+  end
+  parts[#parts + 1] = filter
   parts[#parts + 1] = " <- -> past  g time  h help  q"
   return " " .. table.concat(parts, " ")
 end

@@ -39,14 +39,14 @@ local function host_name()
 end
 
 -- Reads what the view shows. At the end of a replay the last frame stays.
-function run:sample()
+function run:sample(again)
   local app, groups = self.app, self.app.shown.groups
   local ok, complete
   if self.past then
     ok, complete = sampling.past(groups, self.past)
     app.shown.screen.past = self.past
   else
-    ok, complete = self.sampling:live(groups, app.interval)
+    ok, complete = self.sampling:live(groups, app.interval, again)
     app.shown.screen.past = nil
   end
   if ok == nil then
@@ -153,7 +153,7 @@ function run:key(key)
   elseif what == "interval" then
     self.deadline = core.gethrtime() + self.app.interval * 1e9
   elseif what == "sample" or what == "step" and not self.past then
-    self:sample()
+    self:sample(what == "sample")
   elseif type(what) == "table" then
     self:travel(what)
     self.idle = false
@@ -223,7 +223,8 @@ end
 -- @tparam table given `views` (see kstat.top.application), `view` (the name of the first one), `open` (fun(only,
 -- published): chain, or nil and a message), `interval` (seconds), `count` (ticks; nil: for ever), `filter` (text),
 -- `source` (what the past is read from, see kstat.top.past; nil: what was recorded of this machine), `past` (a past, in
--- which the screen begins), `only_past` (boolean: there is no way to now)
+-- which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean: `open` opens one,
+-- which goes on by itself)
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message: the terminal or the chain could not be read
@@ -233,8 +234,8 @@ function top.run(given)
   if not screen then
     return nil, message
   end
-  local self = setmetatable({ screen = screen, sampling = sampling.new(given.open), ticks = 0, pending = "",
-    past = given.past, source = given.source, only_past = given.only_past }, run)
+  local self = setmetatable({ screen = screen, sampling = sampling.new(given.open, given.is_replay), ticks = 0,
+    pending = "", past = given.past, source = given.source, only_past = given.only_past }, run)
   self.app = application.new({ views = given.views, view = given.view, interval = given.interval,
     filter = given.filter, host = given.host or host_name(), coloured = colour.wanted("auto"),
     group = sampling.group })

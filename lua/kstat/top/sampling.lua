@@ -13,9 +13,10 @@ sampling.__index = sampling
 
 --- New samples.
 -- @func open fun(only, published): a chain, or nil and a message; see kstat.tool.open
+-- @tparam[opt] boolean is_replay whether it opens a replay, of which there is one: all views share its chain
 -- @treturn sampling
-function sampling.new(open)
-  return setmetatable({ open = open }, sampling)
+function sampling.new(open, is_replay)
+  return setmetatable({ open = open, is_replay = is_replay }, sampling)
 end
 
 local function add_all(list, more)
@@ -71,15 +72,28 @@ local function take(group, now, prev)
   group.d = prev and now - prev or now:since_creation()
 end
 
--- The next sample of a group; false at the end of a replay; nil and a message.
-local function advance(self, group, oldest)
+-- The chain of a group, opened if it is not; nil and a message.
+local function open(self, group)
+  local chain, message = self.replay, nil
+  if not chain and self.is_replay then
+    chain, message = self.open()
+  elseif not chain then
+    chain, message = self.open(group.only, group.published)
+  end
+  self.replay = self.is_replay and chain
+  group.chain = chain
+  return chain, message
+end
+
+-- The next sample of a group; false at the end of a replay; nil and a message. stay: a replay is not moved.
+local function advance(self, group, oldest, stay)
   local message
   if not group.chain then
-    group.chain, message = self.open(group.only, group.published)
+    group.chain, message = open(self, group)
     if not group.chain then
       return nil, message
     end
-  else
+  elseif not stay then
     core.sample_freeze(group.now)
     local changed
     changed, message = group.chain:update()
@@ -89,7 +103,7 @@ local function advance(self, group, oldest)
       return false
     end
   end
-  local before = group.now
+  local before = not stay and group.now or nil
   local now
   now, message = core.sample(group.chain, before, nil)
   if not now then
@@ -103,15 +117,16 @@ end
 --- Reads all groups of a view.
 -- @tparam table groups
 -- @number interval seconds; a sample of much more ago is not compared with
+-- @tparam[opt] boolean again another view is shown, for which a replay does not go on
 -- @treturn[1] boolean false: the replay is at its end
 -- @treturn[1] boolean whether each group has an earlier sample
 -- @treturn[2] nil
 -- @treturn[2] string what could not be read
-function sampling:live(groups, interval)
+function sampling:live(groups, interval, again)
   local oldest = core.gethrtime() / 1e9 - math.max(3 * interval, 2)
   local complete = true
-  for _, group in ipairs(groups) do
-    local ok, message = advance(self, group, oldest)
+  for i, group in ipairs(groups) do
+    local ok, message = advance(self, group, oldest, self.is_replay and (again or i > 1))
     if not ok then
       return ok, message
     end
