@@ -55,6 +55,26 @@ local function make_tree()
   return dir
 end
 
+describe("a process of this machine", function()
+  it("has what its children wrote beside its own, when they ended", function()
+    local file = os.tmpname()
+    local out = run.build .. "/children.out" -- temporary files may be on no device
+    local line = "i=0; while [ $i -lt 8 ]; do dd if=/dev/zero of=%s bs=64k count=16; i=$((i+1)); done; mkfifo %s.in; " ..
+      "echo done; cat <%s.in"
+    local pid = run.start("sh -c " .. run.quote(line:format(run.quote(out), file, file)), file)
+    run.await("the children", function() return run.read_file(file):find("done", 1, true) end)
+    local all = tonumber((run.read_file(("/proc/%s/io"):format(pid)) or ""):match("\nwrite_bytes: (%d+)"))
+    local io = assert(kstat.open({ only = "process:" .. pid .. ":sh,io" }):lookup("process", tonumber(pid), "sh,io"))
+    local own, children = io:get("nwritten", "cnwritten")
+    run.shell(("kill %s; rm -f %s %s.in %s"):format(pid, file, file, run.quote(out)))
+    assert.equal(all, own + children)
+    assert.truthy(own < 65536, own)
+    if all < 8 * 2 ^ 20 then
+      pending("the temporary files are on no device" )
+    end
+  end)
+end)
+
 describe("processes of a recorded tree", function()
   local dir
 
@@ -145,6 +165,34 @@ describe("processes of a recorded tree", function()
     assert.equal(1100, sched:get("cpu_nsec"))
     assert.equal(2200, sched:get("wait_nsec"))
     assert.equal(33, sched:get("slices"))
+  end)
+
+  it("have no I/O of children that ended and were waited for in their own", function()
+    local p = dir .. "/proc/1234"
+    local text = "rchar: %d\nread_bytes: %d\nwrite_bytes: %d\n"
+    local ks = open({ processes = { 1234, 77 } })
+    local function values()
+      return { assert(ks:lookup("process", 1234, "web,io")):get("nread", "nwritten", "cnread", "cnwritten", "rchar") }
+    end
+    assert.same({ 5, 6, 0, 0, 1 }, values())
+    local function waited(threads)
+      write(p .. "/stat", stat(1234, "web", { [11] = 9, [20] = threads, [22] = 20000 }))
+      ks:update()
+    end
+    waited(2)
+    assert.same({ 5, 6, nil, nil, 1 }, values(), "a recording without the files of threads")
+    write(p .. "/io", text:format(2000, 500, 6000))
+    write(p .. "/task/1234/io", text:format(10, 20, 30))
+    write(p .. "/task/1240/io", text:format(1, 2, 3))
+    waited(2)
+    assert.same({ 22, 33, 478, 5967, 11 }, values())
+    run.shell(("rm -r %s/task/1240"):format(p)) -- its counts stay
+    waited(1)
+    assert.same({ 22, 33, 478, 5967, 11 }, values())
+    write(p .. "/io", text:format(2001, 501, 6011))
+    write(p .. "/task/1234/io", text:format(11, 21, 31))
+    waited(1)
+    assert.same({ 23, 34, 478, 5977, 12 }, values())
   end)
 
   it("keep what a thread counted that ends", function()

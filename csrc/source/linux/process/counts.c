@@ -168,6 +168,8 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 
 /* --- io ------------------------------------------------------------------------------------ */
 
+enum { IO_NREAD = 4, IO_NWRITTEN, IO_OWN = P_SUM_IO_LAST - P_SUM_IO + 1, IO_CNREAD = IO_OWN, IO_CNWRITTEN, IO_COUNT };
+
 #define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
 
 const struct ks_field ks_process_io_fields[] = {
@@ -175,34 +177,76 @@ const struct ks_field ks_process_io_fields[] = {
 	BYTES("wchar", "wchar", "bytes that calls such as write were given"),
 	KS_COUNT_K("syscr", KSTAT_DATA_UINT64, "syscr", "calls such as read"),
 	KS_COUNT_K("syscw", KSTAT_DATA_UINT64, "syscw", "calls such as write"),
-	BYTES("nread", "read_bytes", "bytes read from devices"),
-	BYTES("nwritten", "write_bytes", "bytes to be written to devices"),
+	[IO_NREAD] = BYTES("nread", "read_bytes", "bytes read from devices"),
+	[IO_NWRITTEN] = BYTES("nwritten", "write_bytes", "bytes to be written to devices"),
 	BYTES("ncancelled", "cancelled_write_bytes",
 	    "bytes of nwritten that were never written, because their file was cut or removed"),
+	[IO_CNREAD] = { KS_META_BYTES("cnread", KS_KIND_COUNTER,
+	    "bytes that children read from devices, which ended and were waited for"), KSTAT_DATA_UINT64, NULL },
+	[IO_CNWRITTEN] = { KS_META_BYTES("cnwritten", KS_KIND_COUNTER,
+	    "bytes to be written that are of children, which ended and were waited for"), KSTAT_DATA_UINT64, NULL },
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_io_fields);
 
-/* Reads a file of named values, which other users may not be able to read. */
-static int
-read_named(struct ks_linux *lx, const struct ks_unit *unit, struct ks_record *r, const char *file,
-    const struct ks_field *fields)
+/* Adds the numbers of a thread, and counts it behind them. */
+static bool
+add_io(struct ks_linux *lx, struct ks_text all, uint64_t *sums)
 {
-	const struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals = { .have = 0 };
-	int err = ks_process_file(lx, p->pid, p->tid, file);
 
-	if (err != 0)
-		return ks_process_gone(unit, err);
-	ks_lines_collect_into(lx, ks_image_text(&lx->scratch), fields, &vals);
-	ks_fields_add(r, fields, &vals);
-	return 0;
+	ks_lines_collect_into(lx, all, ks_process_io_fields, &vals);
+	for (size_t i = 0; i < IO_OWN; i++)
+		sums[i] += vals.v[i].u;
+	sums[IO_OWN]++;
+	return true;
+}
+
+/*
+ * The kernel adds to the "io" of a process all that a child ever read and wrote when the process waits for it. What its
+ * threads did is its own; the rest is the children's. The threads are read behind the process, so that what they do
+ * meanwhile does not look as if children had done it. Where there are no files of threads nothing changes.
+ */
+static void
+separate_children(struct ks_linux *lx, struct ks_process *p, struct ks_values *vals)
+{
+	uint64_t own[IO_OWN + 1] = { 0 };
+
+	for (size_t i = 0; i < IO_OWN && !p->had_children; i++)
+		own[i] = vals->v[i].u;
+	if (p->had_children && has_threads(p))
+		(void)sum_threads(lx, p, "io", add_io, own);
+	else if (p->had_children && ks_process_file(lx, p->pid, p->pid, "io") == 0)
+		(void)add_io(lx, ks_image_text(&lx->scratch), own);
+	if (p->had_children && own[IO_OWN] == 0)
+		return;
+	for (size_t i = 0; i < IO_OWN; i++)
+		own[i] = continue_sum(p, P_SUM_IO + i, own[i]);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t rest = vals->v[IO_NREAD + i].u - own[IO_NREAD + i];
+
+		if (vals->v[IO_NREAD + i].u > own[IO_NREAD + i] && rest > p->of_children[i])
+			p->of_children[i] = rest;
+		ks_have(vals, IO_CNREAD + i, p->of_children[i]);
+	}
+	for (size_t i = 0; i < IO_OWN; i++)
+		vals->v[i].u = own[i];
 }
 
 int
 ks_process_read_io(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	return read_named(lx, unit, r, "io", ks_process_io_fields);
+	struct ks_process *p = ks_process_of(unit);
+	struct ks_values vals = { .have = 0 };
+	int err = ks_process_file(lx, p->pid, p->tid, "io");
+
+	if (err != 0)
+		return ks_process_gone(unit, err);
+	ks_lines_collect_into(lx, ks_image_text(&lx->scratch), ks_process_io_fields, &vals);
+	if (p->tid == 0)
+		separate_children(lx, p, &vals);
+	ks_fields_add(r, ks_process_io_fields, &vals);
+	return 0;
 }
 
 /* --- smaps_rollup: the kernel goes over all pages for it ----------------------------------- */
@@ -222,7 +266,15 @@ KS_FIELDS_FIT(ks_process_memory_fields);
 int
 ks_process_read_memory(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
-	return read_named(lx, unit, r, "smaps_rollup", ks_process_memory_fields);
+	const struct ks_process *p = ks_process_of(unit);
+	struct ks_values vals = { .have = 0 };
+	int err = ks_process_file(lx, p->pid, p->tid, "smaps_rollup"); /* other users may not be able to read it */
+
+	if (err != 0)
+		return ks_process_gone(unit, err);
+	ks_lines_collect_into(lx, ks_image_text(&lx->scratch), ks_process_memory_fields, &vals);
+	ks_fields_add(r, ks_process_memory_fields, &vals);
+	return 0;
 }
 
 /* --- schedstat ----------------------------------------------------------------------------- */

@@ -137,7 +137,7 @@ has_io(struct ks_linux *lx, const struct ks_process *p)
 static size_t
 size_of_extra(const struct walk *w)
 {
-	return (w->wanted & (1u << STATUS_PART | 1u << SCHED_PART)) != 0 ? sizeof(struct ks_process) :
+	return (w->wanted & (1u << STATUS_PART | 1u << SCHED_PART | 1u << IO_PART)) != 0 ? sizeof(struct ks_process) :
 	    offsetof(struct ks_process, sum);
 }
 
@@ -161,7 +161,7 @@ set_up(const struct walk *w, struct ks_unit *unit, bool is_new, const struct ks_
 		parts &= (uint16_t)~(1u << IO_PART);
 	if ((parts >> GPU_PART & 1) != 0 && !ks_process_uses_gpu(w->lx, found->pid))
 		parts &= (uint16_t)~(1u << GPU_PART);
-	memcpy(p, found, offsetof(struct ks_process, asked)); /* fname included */
+	memcpy(p, found, offsetof(struct ks_process, asked)); /* what was read */
 	if (strcmp(unit->name, name) != 0 || unit->parts != parts) {
 		ks_name_set(unit->name, sizeof(unit->name), name, strlen(name));
 		unit->parts = parts;

@@ -21,8 +21,11 @@ enum { P_PID, P_PPID, P_PGID, P_SID, P_EUID, P_TTYDEV, P_STATE, P_CLNAME, P_FNAM
 
 _Static_assert(P_COUNT <= 32, "a statistic needs a bit");
 
-/* Sums over threads, which fall when a thread ends; what is shown of them does not. */
-enum { P_SUM_RUN, P_SUM_WAIT, P_SUM_SLICES, P_SUM_VCTX, P_SUM_ICTX, P_SUMS };
+/*
+ * Sums over threads, which fall when a thread ends; what is shown of them does not. Those of "io" are its statistics in
+ * their order.
+ */
+enum { P_SUM_RUN, P_SUM_WAIT, P_SUM_SLICES, P_SUM_VCTX, P_SUM_ICTX, P_SUM_IO, P_SUM_IO_LAST = P_SUM_IO + 6, P_SUMS };
 
 /* ks_unit.extra of a process or a thread. */
 struct ks_process {
@@ -34,11 +37,13 @@ struct ks_process {
 	uint64_t round;     /* the round in which it was read */
 	hrtime_t taken;     /* when */
 	uint64_t start;     /* ticks after boot */
+	bool had_children;  /* it has waited for a child that ended */
 	uint16_t asked;     /* parts that somebody asks for under its name, one bit each */
 	bool has_io;        /* this user may read "io" */
 	struct {
 		uint64_t last, lost;
 	} sum[P_SUMS];      /* only where somebody may want kinds that have sums: see size_of_extra() */
+	uint64_t of_children[2]; /* "io": what children read and wrote; these do not fall, either */
 };
 
 /* What a line of "stat" says beside the values. The name points into the line. */

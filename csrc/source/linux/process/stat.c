@@ -51,7 +51,7 @@ const struct ks_field ks_process_fields[] = {
 KS_FIELDS_FIT(ks_process_fields);
 
 /* Columns of the file, counted from 1 as proc(5) does; the third is the first behind the name. */
-enum { COLUMN_FLAGS = 9, COLUMN_START = 22, COLUMN_POLICY = 41, COLUMNS = 43 };
+enum { COLUMN_FLAGS = 9, COLUMN_CHILDREN = 11, COLUMN_START = 22, COLUMN_POLICY = 41, COLUMNS = 43 };
 
 static const struct {
 	uint8_t column, field;
@@ -137,6 +137,8 @@ parse_stat(const struct ks_linux *lx, struct ks_text text, struct ks_process *p,
 	for (n = 4; n <= COLUMNS && take_number(&rest, &v); n++) {
 		if (n == COLUMN_FLAGS)
 			flags = v;
+		if (n == COLUMN_CHILDREN)
+			p->had_children = v > 0; /* their page faults: no program runs without one */
 		if (n == COLUMN_START)
 			line->start = v;
 		if (next < sizeof(columns) / sizeof(columns[0]) && columns[next].column == n) {
