@@ -187,18 +187,31 @@ local function block(sums, options)
   return { text = (table.concat(text):gsub("\n$", "")) }
 end
 
--- The share of CPU that processes used which are no row, because they ended, and whose children most of them were.
-local function ended_text(d, prev, ncpus)
-  local sum, most, parent = 0, 0, nil
-  for pid, time in pairs(ended.cpu(d, prev)) do
-    sum = sum + time
-    if time > most then
-      most, parent = time, pid
+-- What processes had which are no row, because they ended, and whose children most of them were. figure: fun(sum)
+-- gives its text; nil: it is not worth a word.
+local function ended_text(d, used, figure)
+  local sum, parent = ended.most(used)
+  local text = parent and figure(sum / d.elapsed)
+  local k = text and d:lookup("process", parent, nil)
+  return k and ("%s, most of %s/%d"):format(text, k.name, parent) or nil
+end
+
+-- The CPU time and the I/O of processes that ended.
+local function ended_texts(d, prev, options, ncpus)
+  local list = {}
+  list[1] = ended_text(d, ended.cpu(d, prev), function(rate)
+    local percent = rate / 1e7 / ncpus
+    return percent >= 1 and ("%.0f%% CPU"):format(percent)
+  end)
+  if options.io or options.by == "io" then
+    local read, written = ended.io(d, prev)
+    local function bytes(verb)
+      return function(rate) return rate >= 102400 and columns.bytes(rate) .. "/s " .. verb end
     end
+    list[#list + 1] = ended_text(d, read, bytes("read"))
+    list[#list + 1] = ended_text(d, written, bytes("written"))
   end
-  local percent = parent and 100 * sum / 1e9 / d.elapsed / ncpus or 0
-  local k = percent >= 1 and d:lookup("process", parent, nil)
-  return k and (", ended: %.0f%% CPU, most of %s/%d"):format(percent, k.name, parent) or ""
+  return list[1] and ", ended: " .. table.concat(list, "; ") or ""
 end
 
 local function total(n, lwps, misc, options)
@@ -270,7 +283,8 @@ local function rows(d, _, prev, options)
   end
   if not options.is_sorted then
     list[#list + 1] = not options.users and sums and block(sums, options) or nil
-    local rest = prev and not options.threads and ended_text(d, prev, misc and misc:get("ncpus") or 1) or ""
+    local rest = prev and not options.threads and
+      ended_texts(d, prev, options, misc and misc:get("ncpus") or 1) or ""
     list[#list + 1] = { text = total(n, lwps, misc, options) .. rest }
   end
   return list

@@ -1,4 +1,4 @@
--- Who used the CPU where the processes ended between two samples: prstat, use.
+-- Who used the CPU, or wrote, where the processes ended between two samples: prstat, use.
 local capture = require("support.capture")
 local run = require("support.run")
 
@@ -9,6 +9,12 @@ local function process(pid, name, parent, i, used, waited)
   return capture.kstat("process", pid, name, "process", 1, 5, 100 + 10 * i, ('"fname":"%s","ppid":%d,"utime":%.0f,' ..
     '"stime":0,"cutime":%.0f,"cstime":0,"nlwp":1,"euid":0,"state":"S","rssize":4096,"size":4096'):format(name, parent,
       used * SECOND, waited * SECOND))
+end
+
+-- Its I/O, in MB written: its own and that of children that it waited for.
+local function io(pid, name, i, own, waited)
+  return capture.kstat("process", pid, name .. ",io", "process_io", 1, 5, 100 + 10 * i,
+    ('"nread":0,"nwritten":%.0f,"ncancelled":0,"cnread":0,"cnwritten":%.0f'):format(own * 2 ^ 20, waited * 2 ^ 20))
 end
 
 -- The machine, whose one CPU was busy for so many seconds.
@@ -48,6 +54,35 @@ describe("processes that ended between two samples", function()
       { process(1, "init", 0, 1, 1, 0), process(7, "sh", 1, 1, 1, 9.8), machine(1, 10) },
     }, "use", "cpu")
     assert.matches("busy 100%%.*%(sh%[7%] 98%%%)", out)
+  end)
+
+  it("are told with what they wrote, without what the sample before had of them", function()
+    local out = printed({
+      { process(7, "sh", 1, 0, 1, 0), io(7, "sh", 0, 5, 0), process(9, "dd", 7, 0, 1, 0), io(9, "dd", 0, 500, 0),
+        machine(0, 0) },
+      { process(7, "sh", 1, 1, 1, 0), io(7, "sh", 1, 5, 600), machine(1, 9) },
+    }, "prstat", "-d")
+    assert.matches("\n +7 root +0K +0K +0K .* sh/1\n", out)
+    assert.matches("ended: 10M/s written, most of sh/7\n", out)
+  end)
+
+  it("are not told with what they wrote if nobody knows what the sample before had of one", function()
+    local out = printed({
+      { process(7, "sh", 1, 0, 1, 0), io(7, "sh", 0, 5, 0), process(9, "dd", 7, 0, 1, 0), machine(0, 0) },
+      { process(7, "sh", 1, 1, 1, 0), io(7, "sh", 1, 5, 600), machine(1, 9) },
+    }, "prstat", "-d")
+    assert.is_nil(out:find("written", 1, true))
+  end)
+
+  it("are blamed for what they wrote under the name of their parent", function()
+    local samples = {}
+    for i = 0, 1 do
+      samples[i + 1] = { process(7, "sh", 1, i, 1, 0), io(7, "sh", i, 5, 600 * i), process(8, "cp", 1, i, 1, 0),
+        io(8, "cp", i, 300 * i, 0), machine(i, 0), capture.kstat("sd", 0, "sda", "disk", 3, 0, 100 + 10 * i,
+          ('"nread":1,"nwritten":%d,"reads":1,"writes":%d,"wtime":0.0,"wlentime":0.0,"rtime":%d.5,"rlentime":%d.5,' ..
+            '"rcnt":0,"wcnt":0,"rlastupdate":0.0,"wlastupdate":0.0'):format(i * 9e8, i * 90, i * 10, i * 900)) }
+    end
+    assert.matches("ended children of sh%[7%] 62%.9MB/s, cp%[8%] 31%.5MB/s", printed(samples, "use", "disk"))
   end)
 
   it("are not told where none did", function()

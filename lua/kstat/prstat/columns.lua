@@ -19,8 +19,10 @@ local function size_text(bytes)
   end
 end
 
--- Bytes of an interval, of which a few are more than none.
-local function bytes_text(bytes)
+--- Bytes of an interval, of which a few are more than none.
+-- @number bytes
+-- @treturn string
+function columns.bytes(bytes)
   return bytes > 0 and bytes < 512 and ("%.0f"):format(math.max(bytes, 1)) or size_text(bytes)
 end
 
@@ -57,7 +59,7 @@ local function size(title, field)
 end
 
 local function bytes(title, field)
-  return column(title, 7, { field = field, format = bytes_text, unit = "bytes/s" })
+  return column(title, 7, { field = field, format = columns.bytes, unit = "bytes/s" })
 end
 
 local PID = { "PID", "pid", width = 6, align = "right", format = "%d", kind = "label" }

@@ -111,13 +111,25 @@ function culprits.threads(d)
   end
 end
 
---- Those that read and write most on disks: processes, or else control groups.
+--- Those that read and write most on disks: processes, and children of processes that ended; or else control groups.
 -- @tparam difference d
+-- @tparam sample|nil prev the earlier sample; nil: children that ended are not known
 -- @treturn function
-function culprits.io(d)
+function culprits.io(d, prev)
   local function moved(k) return figures.per_second(k, "nread", "nwritten") end
   local function rate(n) return bytes(n) .. "/s" end
-  local moving = processes(d, "process_io", moved, rate)
+  local function moving()
+    local read, written = ended.io(d, prev)
+    local list = d:select({ class = "process_io" })
+    for i = 1, #list do
+      local k = list[i]
+      local n = (read[k.instance] or 0) + (written[k.instance] or 0)
+      list[#list + 1] = n > 0 and k.elapsed > 0 and { of = k, moved = n / k.elapsed } or nil
+    end
+    return top(list, function(k) return type(k) == "table" and k.moved or moved(k) end, function(k)
+      return type(k) == "table" and "ended children of " .. culprits.name(k.of) or culprits.name(k)
+    end, rate)
+  end
   return function()
     return moving() or culprits.groups(d, moved, rate)()
   end

@@ -69,7 +69,7 @@ local function stalled_in(d)
 end
 
 -- What the limits are compared with, of one disk, and who is to blame.
-local function one(d, k, stalled)
+local function one(d, k, stalled, prev)
   stalled = stalled or stalled_in(d)
   local function beside(what)
     return d:lookup(k.module, k.instance, k.name .. "," .. what)
@@ -80,7 +80,7 @@ local function one(d, k, stalled)
   local rotational = now(beside("dev"), "rotational") == 1
   local state = d:lookup("zfs/" .. k.name, 0, "state")
   local is_dead, life = is_not_live(d, k)
-  local users = culprits.io(d)
+  local users = culprits.io(d, prev)
   return {
     [rotational and "busy rotational" or "busy"] = busy, queue = queue,
     ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
@@ -93,12 +93,12 @@ local function one(d, k, stalled)
   }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users, ["not live"] = life }
 end
 
-local function measure(d, add, is_new)
+local function measure(d, add, is_new, prev)
   local stalled = stalled_in(d)
   for _, k in ipairs(d:select({ class = "disk" })) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
     if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
-      local values, who = one(d, k, stalled)
+      local values, who = one(d, k, stalled, prev)
       add("disk", k.name, values, who, k)
     end
   end
