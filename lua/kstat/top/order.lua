@@ -128,4 +128,45 @@ function order.tree(rows, identity, parent)
   return out
 end
 
+--- What a column shows of a row: a field of it, or what is computed of its kstat.
+-- @tparam column column
+-- @tparam row row
+-- @return the value
+function order.value(column, row)
+  local value = column.field and row[column.field]
+  if value == nil and (not column.field or row.kstat) then
+    value = column.value(row)
+  end
+  return value
+end
+
+--- The texts by which a filter finds a row.
+-- @tparam table part of kstat.top.application
+-- @tparam row row
+-- @treturn string|nil nil: it is a line of text
+function order.words(part, row)
+  if row.text then
+    return nil
+  end
+  local words = {}
+  for i, column in ipairs(part.columns) do
+    if column.kind == "label" or column.align == "left" or i == 1 then
+      local value = order.value(column, row)
+      words[#words + 1] = value ~= nil and tostring(value) or nil
+    end
+  end
+  return table.concat(words, " ")
+end
+
+--- What the selection follows.
+-- @tparam table part
+-- @tparam row row
+-- @treturn string|nil nil: it is a line of text
+function order.identity(part, row)
+  if row.text then
+    return nil
+  end
+  return part.report.identity and part.report.identity(row) or order.words(part, row)
+end
+
 return order

@@ -1,0 +1,142 @@
+--- The lines of a screen's window: the machine, the view's head, its tables, and the keys.
+-- @module kstat.top.window
+local core = require("kstat.core")
+local machine = require("kstat.top.machine")
+local order = require("kstat.top.order")
+local screen_table = require("kstat.top.table")
+local text = require("kstat.text")
+
+local window = {}
+
+-- How many rows each part can show: each gets a line in turn as long as there are any.
+local function share(parts, room)
+  local rooms, left, given = {}, room, true
+  for i, part in ipairs(parts) do
+    local needs = #part.order + #part.texts > 0 and 2 or 0
+    if i > 1 and needs > 0 and left < 4 then
+      needs = 0
+    end
+    rooms[i] = needs > 0 and 0 or nil
+    left = left - (i == 1 and needs > 0 and 1 or needs)
+  end
+  while given and left > 0 do
+    given = false
+    for i, part in ipairs(parts) do
+      if rooms[i] and left > 0 and rooms[i] < #part.order + #part.texts then
+        rooms[i], left, given = rooms[i] + 1, left - 1, true
+      end
+    end
+  end
+  return rooms
+end
+
+local function visible(part, room)
+  local rows, ready = {}, part.rows.ready
+  local offset = ready and part.offset - (part.rows.first or 1) + 1 or part.offset
+  for i = 1, room do
+    rows[i] = part.order[offset + i] or part.texts[offset + i - #part.order]
+  end
+  return rows
+end
+
+-- The lines of a part.
+local function part_lines(self, part, room, out)
+  local report, values = part.report, {}
+  part.room = room
+  local most = (part.rows.ready and part.rows.total or #part.order + #part.texts) - room
+  part.offset = math.max(0, math.min(part.offset, most))
+  local rows = visible(part, room)
+  for i, row in ipairs(rows) do
+    if report.complete and not row.text then
+      report.complete(row, part.given)
+    end
+    values[i] = report.values_of(part.columns, row)
+    values[i].depth = row.depth
+  end
+  part.table.sort, part.table.coloured = part.sort, self.coloured
+  local title, lines = screen_table.lines(part.table, values, self.width, self.utf8)
+  out[#out + 1] = ("\27[1m%s\27[0m"):format(title)
+  local shown, left = self.shown, room
+  for i, row in ipairs(rows) do
+    local chosen = shown.selected and part == self:part() and order.identity(part, row) == shown.selected
+    for _, line in ipairs(lines[i]) do
+      if left > 0 then
+        out[#out + 1] = chosen and ("\27[7m%s\27[0m"):format(text.fit(line, self.width)) or line
+        left = left - 1
+      end
+    end
+  end
+end
+
+local MODES = { live = "LIVE %s", paused = "PAUSED", past = "PAST %s", ended = "END" }
+
+local function seconds(v)
+  return (("%.3f"):format(v):gsub("%.?0+$", "")) .. "s"
+end
+
+-- The last line: what is typed, what went wrong, or the keys.
+local function last_line(self)
+  local shown = self.shown
+  if self.prompt then
+    return (" %s%s_%s"):format(self.prompt.label, self.prompt.text, self.problem and "   " .. self.problem or "")
+  elseif self.message then
+    return " " .. self.message
+  end
+  local parts = {}
+  for i, view in ipairs(self.views) do
+    local name = ("%d%s"):format(i, view.label or view.name)
+    parts[i] = #self.views > 1 and (view == shown.view and ("\27[7m%s\27[27m"):format(name) or name) or nil
+  end
+  local filter = shown.filter ~= "" and "/" .. text.harmless(shown.filter, self.utf8) or nil
+  local _, number = self:view_of(shown.view.name)
+  if core.columns_of(table.concat(parts, " ")) > self.width then
+    parts = { ("%d%s"):format(number, shown.view.label or shown.view.name) }
+  end
+  parts[#parts + 1] = filter
+  parts[#parts + 1] = " <- -> past  g time  h help  q"
+  return " " .. table.concat(parts, " ")
+end
+
+--- The lines of the window.
+-- @tparam app self
+-- @int width
+-- @int height
+-- @tparam boolean utf8
+-- @treturn {string,...} at most height lines, with the styles of kstat.top.table
+function window.lines(self, width, height, utf8)
+  self.width, self.height, self.utf8 = width, height, utf8
+  local shown, out = self.shown, {}
+  local screen = shown.screen
+  screen.width, screen.height, screen.utf8, screen.coloured = width, height, utf8, self.coloured
+  local interval = self.mode == "past" and screen.elapsed or self.interval
+  out[1] = machine.line({ host = self.host, time = self.time or os.time(), dated = self.mode == "past",
+    mode = MODES[self.mode]:format(seconds(interval or 0)), machine = self.machine }, width)
+  if self.overlay then
+    local lines = self.overlay.lines(self, width)
+    self.overlay.at = math.max(0, math.min(self.overlay.at or 0, #lines - (height - 2)))
+    for i = 1, math.min(height - 2, #lines) do
+      out[#out + 1] = lines[self.overlay.at + i]
+    end
+  else
+    for _, line in ipairs(shown.view.head and height > 4 and self.time and shown.view.head(screen) or {}) do
+      out[#out + 1] = line
+    end
+    local rooms = share(shown.parts, height - 1 - #out)
+    for i, part in ipairs(shown.parts) do
+      if rooms[i] and part.columns then
+        out[#out + 1] = (i > 1 or shown.view.head and height > 10) and "" or nil
+        part_lines(self, part, rooms[i], out)
+      end
+    end
+  end
+  for i = #out + 1, height - 1 do
+    out[i] = ""
+  end
+  out[math.max(height, 1)] = last_line(self)
+  for i = height + 1, #out do
+    out[i] = nil
+  end
+  return out
+end
+
+return window
