@@ -160,8 +160,8 @@ end
 local function tell(self, part)
   local screen = part.given.screen
   screen.width, screen.height, screen.utf8, screen.lines = self.width, self.height, self.utf8, self.height
-  screen.sort, screen.reverse, screen.offset, screen.tree = part.sort, part.reverse, part.offset, self.shown.tree
-  screen.filter = self.shown.filter
+  screen.sort, screen.reverse, screen.offset = part.sort, part.up ~= part.reverse, part.offset
+  screen.tree, screen.filter = self.shown.tree, self.shown.filter
 end
 
 local function make_rows(self, part, group)

@@ -8,21 +8,32 @@ local core = require("kstat.core")
 
 local order = {}
 
---- Compiles a filter: `/Perl regular expression/` (the closing slash, with flags, may be missing) or a text that is
--- looked for without case.
+--- What a filter looks for: `/Perl regular expression/` (the closing slash, with flags, may be missing) or a text
+-- without case.
 -- @string text "": everything passes
+-- @treturn[1] string|pattern a text in lower case, or what has to match
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function order.wanted(text)
+  if text:sub(1, 1) ~= "/" then
+    return text:lower()
+  elseif text == "/" or text == "//" then
+    return ""
+  end
+  return core.pattern(text:find("^/.*[^\\]/[imsxnU]*$") and text or text .. "/")
+end
+
+--- Compiles a filter.
+-- @string text see order.wanted()
 -- @treturn[1] fun(text:string):boolean
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function order.filter(text)
-  if text == "" or text == "/" or text == "//" then
-    return function() return true end
-  elseif text:sub(1, 1) == "/" then
-    local pattern, message = core.pattern(text:find("^/.*[^\\]/[imsxnU]*$") and text or text .. "/")
-    return pattern and function(name) return pattern:matches(name) end or nil, message
+  local wanted, message = order.wanted(text)
+  if type(wanted) == "string" then
+    return function(name) return name:lower():find(wanted, 1, true) ~= nil end
   end
-  local wanted = text:lower()
-  return function(name) return name:lower():find(wanted, 1, true) ~= nil end
+  return wanted and function(name) return wanted:matches(name) end or nil, message
 end
 
 -- Whether the value x comes before y: numbers from the largest, texts from A; what is missing (false) is last in

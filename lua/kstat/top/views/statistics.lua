@@ -1,39 +1,210 @@
---- Any statistics, by their rate per second.
+--- Any statistics: a row each, with its rate, its value, and on a screen the rates of the last intervals.
+--
+-- Rows are made by core.rank(), which walks over all statistics and keeps those that are shown. Without operands they
+-- are those of the machine as a whole, of disks, links and protocols: without those of the loopback interface, which
+-- sends itself what it receives, without those that another one counts with more bits (obytes beside obytes64), and for
+-- people without idle ones.
+--
 -- @module kstat.top.views.statistics
-local rows = require("kstat.top.rows")
+local core = require("kstat.core")
+local order = require("kstat.top.order")
+local picture = require("kstat.picture")
 local report = require("kstat.report")
-local selector = require("kstat.selector")
 local text = require("kstat.text")
+local tool = require("kstat.tool")
 
-local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net" }, { class = "mib2" },
-  { class = "pressure" } }
+local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net", name = "/^(?!lo$)/" },
+  { class = "mib2" }, { class = "pressure" } }
+local HINT = "; 'kstatlua top --help' explains"
+local SORTS = { rate = true, value = true, name = true }
+local HISTORY = 64 -- intervals that are remembered of a row
 
-local function number(value)
-  return text.number(value)
+-- --- rows ---------------------------------------------------------------------------------------------------
+
+-- The selectors that a command line names; nil: none.
+local function named(options)
+  if not options.selectors and #(options.operands or {}) > 0 then
+    options.selectors = tool.selectors(options.operands, HINT)
+  end
+  return options.selectors
 end
 
-local known
+-- What a capture without the kstats of the default has is shown all.
+local function selected(options)
+  local is_capture = options.replay or (os.getenv("KSTAT_SOURCE") or "") ~= ""
+  return named(options) or not is_capture and DEFAULT or nil
+end
+
+-- How core.rank() orders and chooses rows.
+local function how_of(options)
+  local screen = options.screen or {}
+  local sort = screen.sort or options.sort or "rate"
+  local how = { sort = sort:gsub("^%-", ""), reverse = screen.reverse or sort:find("^%-") ~= nil, show = screen.show,
+    skip_idle = options.skip_idle, skip_twins = not named(options) }
+  how.sort = SORTS[how.sort] and how.sort or "rate"
+  -- While somebody types, a regular expression may not be whole yet.
+  local filter = order.wanted(screen.filter or options.filter or "") or screen.wanted
+  screen.wanted = filter
+  how[type(filter) == "userdata" and "pattern" or "text"] = filter
+  return how
+end
+
+local function rank(d, options, how)
+  local selectors = named(options) or tool.selectors(DEFAULT)
+  local list, total, passed = core.rank(d, selectors, how)
+  if list and total == 0 and not named(options) then
+    list, total, passed = core.rank(d, tool.selectors({ "*" }), how)
+  end
+  return list or error(total, 0), total, passed
+end
+
+local function is_data(options)
+  return options.json or options.csv or options.openmetrics
+end
+
+-- All rows; those of --top alone if their order is that of the ranking.
+local function all_rows(d, options)
+  local how = how_of(options)
+  how.skip_idle = how.skip_idle or how.skip_twins and not is_data(options)
+  how.most = how.sort ~= "name" and (not options.sort or SORTS[(options.sort:gsub("^%-", ""))]) and options.top or nil
+  if options.first then
+    tool.missing(tool.unmatched(d, named(options) or {}, options), #options.operands)
+  end
+  return (rank(d, options, how))
+end
+
+-- --- on a screen ----------------------------------------------------------------------------------------------
+
+-- Adds the figures of a tick to what is remembered of the rows that are shown, and forgets the others. In the past the
+-- figures of later samples are forgotten.
+local function remember(screen, list)
+  local before = screen.trends
+  if not before or screen.time < before.time then
+    before = { time = screen.time, past = {} }
+  end
+  local trends = { time = screen.time, tick = screen.tick, past = {} }
+  for _, row in ipairs(list) do
+    local past = before.past[row.name]
+    if not past or before.tick ~= trends.tick then
+      past = past or {}
+      past[#past + 1] = row.rate or not row.counter and row.value or nil
+      past[#past > HISTORY and 1 or 0] = nil
+    end
+    row.past, trends.past[row.name] = past, past
+  end
+  screen.trends = trends
+end
+
+-- Says which operands select nothing.
+local function lines_without_rows(d, options)
+  local list, screen = {}, options.screen
+  screen.missing = screen.missing or tool.unmatched(d, named(options) or {}, options)
+  for i, line in ipairs(screen.missing) do
+    list[i] = { text = line }
+  end
+  return list
+end
+
+-- The rows from the first visible one on.
+local function visible_rows(d, prev, options)
+  local screen = options.screen
+  if screen.skip_idle == nil then
+    screen.skip_idle = options.skip_idle or not named(options)
+  end
+  local how = how_of(options)
+  how.skip_idle, how.first, how.most = screen.skip_idle, (screen.offset or 0) + 1, screen.lines
+  local list, total, passed = rank(d, options, how)
+  if #list == 0 and passed > 0 then -- there are fewer than before
+    how.first = math.max(1, passed - how.most + 1)
+    list = rank(d, options, how)
+  end
+  if prev then
+    remember(screen, list)
+  end
+  for _, row in ipairs(list) do
+    row.rate = prev and row.rate or nil
+  end
+  if total == 0 then
+    list = lines_without_rows(d, options)
+  end
+  list.ready, list.first, list.total = true, how.first, math.max(passed, #list)
+  screen.statistics, screen.passed, screen.difference = total, passed, d
+  return list
+end
+
+local function rows(d, _, prev, options)
+  if options.screen then
+    return visible_rows(d, prev, options)
+  end
+  return all_rows(d, options)
+end
+
+local function trend_of(screen)
+  return function(row)
+    return row.past and #row.past > 0 and
+      picture.sparkline(row.past, { n = #row.past, width = 12, utf8 = screen.utf8 or false }) or ""
+  end
+end
+
+-- --- the view ---------------------------------------------------------------------------------------------------
+
+local RATE = "change per second; of durations in seconds, so 1 is all the time; - for gauges"
+
+local function columns(options)
+  local name = { "name", kind = "label", align = "left" }
+  if options.screen then
+    return {
+      { "rate", align = "right", format = text.number, about = RATE },
+      { "value", format = text.number, about = "now; k is 1,000, M 1,000 k and so on" },
+      { "unit", align = "left", width = 6, elide = "end", priority = 3 },
+      { "trend", trend_of(options.screen), width = 12, priority = 2,
+        about = "the rates (of gauges the values) of the last intervals, each row on its own scale" },
+      name,
+    }
+  end
+  local list = { name, { "rate", about = RATE, format = "%.2f" },
+    { "value", about = "now", format = not options.csv and "%.6g" or nil }, { "unit", align = "left" } }
+  -- Of what is published; people see it in the name.
+  for _, title in ipairs(is_data(options) and { "publisher", "uid", "pid" } or {}) do
+    list[#list + 1] = { title, kind = "label" }
+  end
+  return list
+end
+
+local function explain(row, options)
+  local d = options.screen.difference
+  local k = d and d:lookup(row.module, row.instance, row.kstat_name)
+  local meta = k and k:meta(row.statistic)
+  return { row.name, meta and meta.description ~= "" and meta.description or "nothing is known of what it means",
+    (row.counter and "a counter" or "a gauge") .. (row.unit ~= "" and ", in " .. row.unit or "") ..
+    (row.publisher and (", published by %s of user %s"):format(row.publisher, tool.user_name(row.uid)) or ""),
+    ("value %s%s"):format(core.tostring(row.value),
+      row.rate and (", rate %s per second"):format(core.tostring(row.rate)) or "") }
+end
 
 local section = report({
-  name = "statistics", about = "Statistics by their rate per second.", optional = true, select = DEFAULT,
-  columns = {
-    { "name", function(row) return row.name end, align = "left", kind = "label" },
-    { "rate", function(row) return row.rate end, about = "change per second", format = number },
-    { "value", function(row) return row.value end, about = "now", format = number },
-    { "unit", function(row) return row.unit end, align = "left", priority = 2 },
-  },
-  sort = "rate",
-  rows = function(d, _, prev)
-    if not known then
-      local list = {}
-      for i, spec in ipairs(DEFAULT) do
-        list[i] = assert(selector.compile(spec))
-      end
-      known = rows.new(list)
-    end
-    known:take(d, prev == nil)
-    return known:chosen({ sort = "name" })
-  end,
+  name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
+  operands = "module[:instance[:name[:statistic]]]", optional = true, select = selected, columns = columns, rows = rows,
+  options = { { "f", "filter", arg = "TEXT",
+    help = "only names with TEXT in them, or that match TEXT = /regular expression/" } },
+  check = function(options) return select(2, order.wanted(options.filter or "")) end,
+  sort = "rate", identity = function(row) return row.name end, explain = explain,
 })
 
-return { name = "statistics", label = "any", sections = { section } }
+local NEXT = { all = "counters", counters = "gauges", gauges = "all" }
+
+local function head(screen)
+  return { (" %d of %d statistics%s%s"):format(screen.passed or 0, screen.statistics or 0,
+    screen.skip_idle and ", without idle ones" or "", screen.show and screen.show ~= "all" and
+      (", %s only"):format(screen.show) or "") }
+end
+
+return {
+  name = "statistics", label = "any", sections = { section }, head = head,
+  keys = {
+    c = { help = "counters and gauges, counters only, gauges only",
+      act = function(screen) screen.show = NEXT[screen.show or "all"] end },
+    z = { help = "without idle rows, or with them",
+      act = function(screen) screen.skip_idle = not screen.skip_idle end },
+  },
+}

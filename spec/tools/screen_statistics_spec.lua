@@ -1,0 +1,137 @@
+-- The view of any statistics: its rows, what keys do to it, and what it leaves out by default.
+local actions = require("kstat.top.actions")
+local application = require("kstat.top.application")
+local capture = require("support.capture")
+local kstat = require("kstat")
+local run = require("support.run")
+local sampling = require("kstat.top.sampling")
+local statistics = require("kstat.top.views.statistics")
+
+-- Samples a second apart of a hundred counters, of which number i counts i a second, of gauges and of what stands
+-- still.
+local function samples(n)
+  local list = {}
+  for s = 1, n do
+    list[s] = { capture.named("idle", 1, 9 + s, '"n":7'), capture.named("level", 1, 9 + s, '"x":0.5,"y":0.0') }
+    for i = 1, 100 do
+      table.insert(list[s], capture.named(("k%03d"):format(i), 1, 9 + s, ('"calls":%d'):format(s * i)))
+    end
+  end
+  return capture.file(list)
+end
+
+describe("the view of any statistics", function()
+  local app, source
+
+  -- operands: nil: none.
+  local function start(operands)
+    local section = { report = statistics.sections[1], given = { operands = operands or {} } }
+    app = application.new({ group = sampling.group, interval = 1, host = "spec", views = {
+      { name = "statistics", head = statistics.head, keys = statistics.keys, sections = { section } } } })
+    local path = samples(4)
+    source = sampling.new(function() return kstat.open(path) end)
+  end
+
+  local function plain()
+    return (table.concat(app:lines(70, 12, false), "\n"):gsub("\27%[[%d;]*m", ""):gsub(" +\n", "\n"))
+  end
+
+  local function tick()
+    assert.is_true((source:live(app.shown.groups, 1)))
+    app:take(app.shown.screen.tick, true)
+    return plain()
+  end
+
+  local function press(...)
+    for _, key in ipairs({ ... }) do
+      actions.act(app, key)
+    end
+    return plain()
+  end
+
+  -- The names of the rows.
+  local function names(text)
+    local list = {}
+    for name in text:gmatch("app:0:(%w+):%w+") do
+      list[#list + 1] = name
+    end
+    return table.concat(list, " ")
+  end
+
+  before_each(function() start({ "app" }) end)
+  teardown(capture.clean)
+
+  it("has no figures of an interval at first, then rates, values and the last rates", function()
+    local text = tick()
+    assert.matches("103 of 103 statistics\n", text)
+    assert.matches("\n +%- +100 +app:0:k100:calls\n +%- +99 +app:0:k099:calls\n", text)
+    tick()
+    text = tick()
+    assert.matches("\n +rate +value +unit +trend +name\n", text)
+    assert.matches("\n +100 +300 +@@ app:0:k100:calls\n +99 +297 +@@ app:0:k099:calls\n", text)
+    assert.equal("k100 k099 k098 k097 k096 k095 k094", names(text))
+  end)
+
+  it("is sorted by its columns, in both directions", function()
+    tick()
+    tick()
+    assert.equal("idle k001 k002 k003 k004 k005 k006", names(press("r")))
+    assert.equal("k100 k099 k098 k097 k096 k095 k094", names(press("r", ">")))
+    assert.matches("\n +0 +7 +[^\n]*idle:n\n", press("r", "/", "i", "d", "enter"))
+    assert.equal("idle k001 k002 k003 k004 k005 k006", names(press("escape", "<", "<", "r")))
+  end)
+
+  it("shows the kinds and the names that one wants", function()
+    tick()
+    tick()
+    assert.matches("101 of 103 statistics, without idle ones\n", press("z"))
+    assert.matches("100 of 103 statistics, without idle ones, counters only\n", press("c"))
+    local text = press("c")
+    assert.matches("1 of 103 statistics, without idle ones, gauges only\n", text)
+    assert.equal("level", names(text))
+    text = press("z")
+    assert.matches("2 of 103 statistics, gauges only\n", text)
+    assert.equal("k099", names(press("c", "/", "K", "0", "9", "9")))
+    assert.equal("k099", names(press("backspace", "backspace", "backspace", "backspace", "/", "9", "9", ":", "(")))
+    assert.equal("k099", names(press("c", ")", "enter")))
+  end)
+
+  it("explains a row", function()
+    tick()
+    tick()
+    assert.matches("app:0:k100:calls\n[^\n]*\n +a counter\n +value 200, rate 100 per second\n", press("e"))
+  end)
+
+  it("says which operand selects nothing", function()
+    start({ "nosuch" })
+    assert.matches("no kstat matches 'nosuch'", tick())
+  end)
+
+  it("shows all of a capture that has nothing of the default, without idle ones", function()
+    start()
+    tick()
+    assert.matches("101 of 103 statistics, without idle ones\n", tick())
+  end)
+end)
+
+describe("the default of the view", function()
+  local function statistics_of(...)
+    local script = 'require("kstat.top.views.statistics").sections[1]:run({ ... })'
+    local words = { "kstatlua", "-e", script, "--", "--csv", ... }
+    words.env = run.tree_env("small")
+    local r = run.run(words)
+    assert.equal("", r.err)
+    return r.out
+  end
+
+  it("leaves out the loopback interface, and what another statistic counts with more bits", function()
+    local out = statistics_of()
+    assert.truthy(out:find("link:0:eth0:obytes64,", 1, true))
+    assert.is_nil(out:find("link:0:eth0:obytes,", 1, true))
+    assert.is_nil(out:find("link:0:lo:", 1, true))
+    assert.truthy(out:find("unix:0:sys:", 1, true))
+    out = statistics_of("link:0:lo", "link:0:eth0")
+    assert.truthy(out:find("link:0:eth0:obytes,", 1, true))
+    assert.truthy(out:find("link:0:lo:obytes64,", 1, true))
+  end)
+end)
