@@ -5,7 +5,7 @@
 --
 -- @module kstat.diff.blocks
 -- SPDX-License-Identifier: MIT
-local statistics = require("kstat.top.rows")
+local core = require("kstat.core")
 
 local blocks = {}
 
@@ -68,9 +68,8 @@ function blocks.of(base, window)
   return fit(base), fit(window)
 end
 
-local function take(rows, figures, difference)
-  rows:take(difference)
-  for _, row in ipairs(rows.list) do
+local function take(figures, difference, selectors)
+  for _, row in ipairs(assert(core.rank(difference, selectors, { sort = "name" }))) do
     local figure = row.rate
     if not row.counter then
       figure = row.value
@@ -90,14 +89,15 @@ end
 --- Reads the figures of blocks.
 -- @tparam chain ks that was just opened
 -- @tparam {{list={{int,int},...},figures=table},...} spans `figures` gets an array of figures for each statistic by its
--- name, `module:instance:name:statistic`, with `row`, see kstat.top.rows
+-- name, `module:instance:name:statistic`, with `row`, as core.rank() has it: `name` and its parts
+-- `module`, `instance`, `kstat_name` and `statistic`; `class`, `unit`, `counter` (boolean), `publisher`
 -- @tparam {selector,...} selectors
 -- @tparam {[int]=function(sample),...} visits what else is to be called with the sample of that number
 -- @treturn[1] true
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function blocks.read(ks, spans, selectors, visits)
-  local starts, ends, rows = {}, {}, statistics.new(selectors)
+  local starts, ends = {}, {}
   for _, span in ipairs(spans) do
     for _, block in ipairs(span.list) do
       starts[block[1]] = (starts[block[1]] or 0) + 1
@@ -112,7 +112,7 @@ function blocks.read(ks, spans, selectors, visits)
     end
     local sample = assert(ks:sample((table.unpack or unpack)(selectors)))
     for _, block in ipairs(ends[i] or {}) do
-      take(rows, block.figures, sample - open[block.from])
+      take(block.figures, sample - open[block.from], selectors)
       starts[block.from] = starts[block.from] - 1
       open[block.from] = starts[block.from] > 0 and open[block.from] or nil
     end

@@ -20,8 +20,8 @@ local function figure(difference, row)
 end
 
 --- Reads the figures of each interval.
--- @tparam {row,...} rows see kstat.top.rows; each gets `series` ({[int]=number}): the figure of the interval that ends
--- at a sample, by its number
+-- @tparam {row,...} rows see kstat.diff.blocks; each gets `series` ({[int]=number}): the figure of the interval that
+-- ends at a sample, by its number
 -- @treturn function(ks, i) to be called at each sample of the span in turn
 function onset.recorder(rows)
   local before
