@@ -82,22 +82,6 @@ ks_character_columns(const char *s, size_t len, bool *narrow)
 	return *narrow ? 1 : ask_columns(c);
 }
 
-size_t
-ks_text_columns(const char *s, size_t n)
-{
-	size_t columns = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '\033' && i + 1 < n && s[i + 1] == '[') {
-			while (i < n && s[i] != 'm')
-				i++;
-		} else {
-			columns += ((unsigned char)s[i] & 0xc0) != 0x80;
-		}
-	}
-	return columns;
-}
-
 #define EACH_BYTE UINT64_C(0x0101010101010101)
 
 size_t
@@ -116,6 +100,28 @@ ks_plain_length(const char *s, size_t n)
 	while (i < n && s[i] >= 0x20 && s[i] < 0x7f)
 		i++;
 	return i;
+}
+
+size_t
+ks_text_columns(const char *s, size_t n)
+{
+	size_t columns = 0, len;
+	bool printable, narrow;
+
+	for (size_t i = 0; i < n; i += len) {
+		len = ks_plain_length(s + i, n - i);
+		if (len > 0) {
+			columns += len;
+		} else if (s[i] == '\033' && i + 1 < n && s[i + 1] == '[') {
+			while (i + len < n && s[i + len] != 'm')
+				len++;
+			len += i + len < n;
+		} else {
+			len = ks_character(s + i, n - i, &printable);
+			columns += printable ? (size_t)ks_character_columns(s + i, len, &narrow) : 1;
+		}
+	}
+	return columns;
 }
 
 bool

@@ -30,13 +30,34 @@ function text.whole(s, stand_in)
   return table.concat(out)
 end
 
--- The characters of a text.
+-- The columns of one character. Almost all are ASCII.
+local function width_of(character)
+  return #character == 1 and 1 or columns_of(character)
+end
+
+-- The characters of a text, each with what combines with it.
 local function characters(line)
   local list = {}
   for character in line:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
-    list[#list + 1] = character
+    if list[1] and width_of(character) == 0 then
+      list[#list] = list[#list] .. character
+    else
+      list[#list + 1] = character
+    end
   end
   return list
+end
+
+-- The first of the characters from `at` on, or from there back, that has no room any more in so many columns.
+local function reach(list, at, step, width)
+  while list[at] do
+    width = width - width_of(list[at])
+    if width < 0 then
+      break
+    end
+    at = at + step
+  end
+  return at
 end
 
 --- A text of at most so many columns: one that is longer is cut, with a `~`.
@@ -51,7 +72,9 @@ function text.cut(line, width)
   elseif width <= 0 then
     return "", 0
   end
-  return table.concat(characters(line), "", 1, width - 1) .. "~", width
+  local list = characters(line)
+  local shown = table.concat(list, "", 1, reach(list, 1, 1, width - 1) - 1) .. "~"
+  return shown, columns_of(shown)
 end
 
 --- A text of at most so many columns: one that is longer keeps its beginning and its end, with a `~` between them.
@@ -64,7 +87,8 @@ function text.shorten(line, width)
   end
   local list = characters(line)
   local behind = math.floor((width - 1) / 2)
-  return table.concat(list, "", 1, width - 1 - behind) .. "~" .. table.concat(list, "", #list - behind + 1)
+  return table.concat(list, "", 1, reach(list, 1, 1, width - 1 - behind) - 1) .. "~" ..
+    table.concat(list, "", reach(list, #list, -1, behind) + 1)
 end
 
 --- A text in lines of at most so many columns: it is broken at blanks, and where a word is longer than a line.
@@ -77,14 +101,16 @@ function text.wrap(line, width, indent)
     return line
   end
   local list, lines, from = characters(line), {}, 1
-  while #list - from >= width do
-    local to = from + width
+  local behind = reach(list, from, 1, width)
+  while behind <= #list do
+    local to = behind
     while to > from and list[to] ~= " " do
       to = to - 1
     end
-    to = to > from and to or from + width
+    to = to > from and to or math.max(behind, from + 1)
     lines[#lines + 1] = table.concat(list, "", from, to - 1)
     from = list[to] == " " and to + 1 or to
+    behind = reach(list, from, 1, width)
   end
   lines[#lines + 1] = table.concat(list, "", from)
   return table.concat(lines, "\n" .. (" "):rep(indent))
