@@ -59,7 +59,7 @@ describe("a process of this machine", function()
   it("has what its children wrote beside its own, when they ended", function()
     local file = os.tmpname()
     local out = run.build .. "/children.out" -- temporary files may be on no device
-    local line = "i=0; while [ $i -lt 8 ]; do dd if=/dev/zero of=%s bs=64k count=16; i=$((i+1)); done; mkfifo %s.in; " ..
+    local line = "i=0; while [ $i -lt 8 ];do dd if=/dev/zero of=%s bs=64k count=16; i=$((i+1)); done; mkfifo %s.in; " ..
       "echo done; cat <%s.in"
     local pid = run.start("sh -c " .. run.quote(line:format(run.quote(out), file, file)), file)
     run.await("the children", function() return run.read_file(file):find("done", 1, true) end)
