@@ -2,6 +2,7 @@
 #include "base/when.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/number.h"
 
 #define DAY 86400 /* s */
@@ -344,5 +346,34 @@ ks_when_write(char to[KS_WHEN_SIZE], int64_t ns)
 
 	if (localtime_r(&seconds, &tm) == NULL || strftime(to, KS_WHEN_SIZE, "%Y-%m-%d %H:%M:%S", &tm) == 0)
 		(void)snprintf(to, KS_WHEN_SIZE, "%lld", (long long)(ns / KS_NANOSEC));
+	return to;
+}
+
+int
+ks_when_need(const char *text, int64_t reference, int64_t *ns)
+{
+	int flags = ks_when_read(text, reference, ns);
+
+	if (flags < 0)
+		return ks_fail(EINVAL, "'%.40s' is not a time such as '%s'", text, ks_when_nearest(text));
+	return flags;
+}
+
+int64_t
+ks_when_end(const char *text, int64_t ns)
+{
+	bool whole = strchr(text, '.') == NULL && ns % KS_NANOSEC == 0 && ns <= INT64_MAX - KS_NANOSEC;
+
+	return whole ? ns + KS_NANOSEC - 1 : ns;
+}
+
+const char *
+ks_when_remark(char to[KS_WHEN_REMARK_SIZE], const char *text, int64_t ns, int flags)
+{
+	char when[KS_WHEN_SIZE];
+
+	(void)snprintf(to, KS_WHEN_REMARK_SIZE, flags & KS_WHEN_TWICE ?
+	    "'%.40s' was there twice, because clocks were set back: this is the first one" :
+	    "'%.40s' was never there, because clocks were set forward: this is %s", text, ks_when_write(when, ns));
 	return to;
 }

@@ -24,7 +24,17 @@ int ks_when_read(const char *text, int64_t reference, int64_t *ns);
 /* The form of a time that a text comes nearest to, such as "yesterday 3:12". */
 const char *ks_when_nearest(const char *text);
 
+/* As ks_when_read(), but fails with errno EINVAL and a message, which names that form. */
+int ks_when_need(const char *text, int64_t reference, int64_t *ns);
+
+/* The time up to which a text means something: whole seconds are what people see, and hold to the end of theirs. */
+int64_t ks_when_end(const char *text, int64_t ns);
+
 #define KS_WHEN_SIZE 32
+#define KS_WHEN_REMARK_SIZE 160
+
+/* Says what a time is that has KS_WHEN_TWICE or KS_WHEN_NEVER among its flags. Returns `to`. */
+const char *ks_when_remark(char to[KS_WHEN_REMARK_SIZE], const char *text, int64_t ns, int flags);
 
 /* Writes a time, ns since 1970, as "2026-11-21 14:05:10" of the zone. Returns `to`. */
 const char *ks_when_write(char to[KS_WHEN_SIZE], int64_t ns);

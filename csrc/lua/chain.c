@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/when.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
@@ -309,6 +310,29 @@ chain_seek(lua_State *L)
 	return push_update(L, c, ks_chain_seek(c->kc, time), lua_toboolean(L, 3));
 }
 
+/*
+ * when(text, reference) -> the time that a text means which ends something, in seconds since 1970, and a remark about it
+ * or nil | nil, message, errno. See base/when.h; reference: what incomplete ones count from.
+ */
+static int
+read_when(lua_State *L)
+{
+	const char *text = luaL_checkstring(L, 1);
+	char remark[KS_WHEN_REMARK_SIZE];
+	int64_t ns;
+	int flags = ks_when_need(text, (int64_t)(luaL_checknumber(L, 2) * (double)KS_NANOSEC), &ns);
+
+	if (flags < 0)
+		return ks_lua_fail(L);
+	/* A number of Lua cannot hold the last nanosecond of a second. */
+	lua_pushnumber(L, (double)ns / (double)KS_NANOSEC + (ks_when_end(text, ns) > ns ? 0.99999 : 0));
+	if (flags & (KS_WHEN_TWICE | KS_WHEN_NEVER))
+		lua_pushstring(L, ks_when_remark(remark, text, ns, flags));
+	else
+		lua_pushnil(L);
+	return 2;
+}
+
 /* previous(chain, lazily) -> as update() */
 static int
 chain_previous(lua_State *L)
@@ -450,6 +474,7 @@ ks_lua_add_chain(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "warn_again", chain_warn_again },
 		{ "open", chain_open },
+		{ "when", read_when },
 		{ "user_name", user_name },
 		{ "user_number", find_user },
 		{ "notes", object_notes },

@@ -421,17 +421,6 @@ static const struct ks_source_ops stream_ops = {
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static void
-note_change_of_clocks(struct stream *s, const char *text, int64_t ns, int flags)
-{
-	char line[160], when[KS_WHEN_SIZE];
-
-	(void)snprintf(line, sizeof(line), flags & KS_WHEN_TWICE ?
-	    "'%.40s' was there twice, because clocks were set back: this is the first one" :
-	    "'%.40s' was never there, because clocks were set forward: this is %s", text, ks_when_write(when, ns));
-	add_note(&s->notes, line);
-}
-
 /*
  * Reads a time of what is wanted. It counts from the last sample unless something else is said; a time of day is the first
  * one at or after `after`.
@@ -440,7 +429,8 @@ static int
 read_time(struct stream *s, const struct ks_past *past, const char *text, int64_t after, int64_t *ns)
 {
 	int64_t reference = past->now != 0 ? past->now : ks_time_of_day();
-	int flags = ks_when_read(text, reference, ns);
+	char remark[KS_WHEN_REMARK_SIZE];
+	int flags = ks_when_need(text, reference, ns);
 
 	if (flags > 0 && (flags & KS_WHEN_RELATIVE) && past->now == 0) {
 		if (ks_interval_end(&s->files, &reference) == 0)
@@ -450,21 +440,17 @@ read_time(struct stream *s, const struct ks_past *past, const char *text, int64_
 	}
 	if (flags > 0 && (flags & KS_WHEN_DAILY) && *ns < after)
 		flags = ks_when_read(text, after + 86400 * KS_NANOSEC - 1, ns);
-	if (flags < 0)
-		return ks_fail(EINVAL, "'%.40s' is not a time such as '%s'", text, ks_when_nearest(text));
-	if (flags & (KS_WHEN_TWICE | KS_WHEN_NEVER))
-		note_change_of_clocks(s, text, *ns, flags);
-	return 0;
+	if (flags > 0 && flags & (KS_WHEN_TWICE | KS_WHEN_NEVER))
+		add_note(&s->notes, ks_when_remark(remark, text, *ns, flags));
+	return flags < 0 ? -1 : 0;
 }
 
-/* Whole seconds are what people see of times, so a time that ends something holds to the end of its second. */
 static int
 read_end(struct stream *s, const struct ks_past *past, const char *text, int64_t after, int64_t *ns)
 {
 	if (read_time(s, past, text, after, ns) != 0)
 		return -1;
-	if (strchr(text, '.') == NULL && *ns % KS_NANOSEC == 0 && *ns <= INT64_MAX - KS_NANOSEC)
-		*ns += KS_NANOSEC - 1;
+	*ns = ks_when_end(text, *ns);
 	return 0;
 }
 
