@@ -203,7 +203,7 @@ local explained = {}
 function explained.lines(app, width)
   local out = {}
   for _, line in ipairs(explained.of) do
-    for part in (text.wrap(text.harmless(line, app.utf8), math.max(width - 2, 10), 4) .. "\n"):gmatch("(.-)\n") do
+    for part in (text.wrap(text.harmless(line, app.utf8), math.max(width - 5, 10), 4) .. "\n"):gmatch("(.-)\n") do
       out[#out + 1] = " " .. part
     end
   end

@@ -52,6 +52,9 @@ local OF_ONE = {
   end,
   link = function(k)
     local f = link_figures.figures(k)
+    if f.state == "down" then
+      return "no carrier"
+    end
     return busier(f.r, f.w, function(n) return text.number(8 * n) .. "bit/s" end, "in", "out")
   end,
   fs = function(k) return amount(now(k, "available"), "free") end,

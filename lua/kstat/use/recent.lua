@@ -46,12 +46,12 @@ function recent.id(row)
 end
 
 --- Takes in an interval.
--- @number from when it began, seconds since 1970
+-- @number from when it began, seconds since 1970: the end of the interval before, or nobody saw what lies between
 -- @number to when it ended
 -- @tparam {row,...} list of kstat.use.rows
 function methods:add(from, to, list)
   local bad, values, worst = {}, {}, nil
-  local follows = self.to ~= nil and math.abs(from - self.to) < (to - from) / 2
+  local follows = self.to == from
   for _, row in ipairs(list) do
     local id, severity = recent.id(row), row.severity
     values[id], worst = row.values, severity and math.max(worst or 0, severity) or worst

@@ -114,8 +114,9 @@ local function lasted(d, row)
   return nil
 end
 
-local function clock(time)
-  return os.date(os.time() - time < 12 * HOUR and "%H:%M:%S" or "%Y-%m-%d %H:%M:%S", math.floor(time))
+-- A time as it is read at another one.
+local function clock(time, at)
+  return os.date(at - time < 12 * HOUR and "%H:%M:%S" or "%Y-%m-%d %H:%M:%S", math.floor(time))
 end
 
 -- Since when a resource is not well.
@@ -127,15 +128,16 @@ local function since(d, row, screen)
     time, is_exact = screen.recent:since(row)
   end
   local words = not is_exact and lasted(d, row)
-  return time, words or time and (is_exact and "since " or "since before ") .. clock(time) or nil
+  return time, words or time and (is_exact and "since " or "since before ") .. clock(time, screen.time) or nil
 end
 
-local function count_of(list)
-  local well, unknown = 0, 0
+-- How many are well; of those of which nothing is known nothing is said.
+local function count_well(list)
+  local well = 0
   for _, row in ipairs(list) do
-    well, unknown = well + (row.severity == 0 and 1 or 0), unknown + (row.severity and 0 or 1)
+    well = well + (row.severity == 0 and 1 or 0)
   end
-  return well, unknown
+  return well
 end
 
 -- What is nearest to its limit of all that is well.
@@ -152,23 +154,18 @@ local function nearest(list)
 end
 
 -- The parts of the verdict where all that is known is well.
-local function all_well(list, well, unknown)
-  if well == 0 then
-    return { "nothing is known yet" }
-  end
-  local parts = { ("all %d resources are well"):format(well) }
+local function all_well(list, well)
   local near = nearest(list)
-  parts[2] = near and "nearest to its limit: " .. near or nil
-  parts[#parts + 1] = unknown > 0 and ("of %d nothing is known"):format(unknown) or nil
-  return parts
+  return well == 0 and { "nothing is known yet" } or
+    { ("all %d resources are well"):format(well), near and "nearest to its limit: " .. near or nil }
 end
 
 -- The verdict: `severity`, `parts` (texts, the most important first), and of the worst row `resource`, `name`, `text`,
 -- `who`, `since`, for the sections below.
 local function judge(d, list, screen)
-  local worst, well, unknown = list[1], count_of(list)
+  local worst, well = list[1], count_well(list)
   if not worst or (worst.severity or 0) == 0 then
-    return { severity = well > 0 and 0 or nil, parts = all_well(list, well, unknown) }
+    return { severity = well > 0 and 0 or nil, parts = all_well(list, well) }
   end
   use.tell(worst)
   local time, words = since(d, worst, screen)
@@ -199,7 +196,7 @@ local function rows(d, now, prev, options)
   local list = measure(d, now, prev)
   screen.recent = screen.recent or recent.new()
   if prev and not screen.past then
-    screen.recent:add(screen.time - d.elapsed, screen.time, list)
+    screen.recent:add(prev.time_of_day, now.time_of_day, list)
   end
   local chosen = choose(list, math.floor((screen.height or 24) / 6))
   screen.verdict = judge(d, list, screen)
@@ -329,7 +326,8 @@ local function fill(parts, width, line)
   lines[#lines + 1] = line
   local out = {}
   for _, long in ipairs(lines) do
-    for short in (text.wrap(long, width, 3) .. "\n"):gmatch("(.-)\n") do
+    long = core.columns_of(long) > width and text.wrap(long, math.max(width - 3, 1), 3) or long
+    for short in (long .. "\n"):gmatch("(.-)\n") do
       out[#out + 1] = short
     end
   end
@@ -386,4 +384,5 @@ local function head(screen)
   return lines
 end
 
-return { name = "resources", sections = { section }, head = head }
+return { name = "resources", head = head, sections = { section, require("kstat.top.views.cgroups").section,
+  require("kstat.top.views.published").section } }
