@@ -1,0 +1,128 @@
+-- The first view of the screen, on recordings: what its lines say at each fault, and of an hour that was busy and well.
+local actions = require("kstat.top.actions")
+local application = require("kstat.top.application")
+local kstat = require("kstat")
+local run = require("support.run")
+local sampling = require("kstat.top.sampling")
+local tool = require("kstat.tool")
+local view = require("kstat.top.views.resources")
+
+local FAULTS = "spec/vectors/past/faults.rec"
+
+local began = {}
+for name, time in run.read_file("spec/vectors/past/faults.times"):gmatch("(%l+) (%d+)") do
+  began[name] = tonumber(time)
+end
+
+-- Shows each sample of a recording to look(time, app), until that returns true.
+local function play(path, look)
+  local ks
+  local app = application.new({ group = sampling.group, interval = 1, host = "vm", views = {
+    { name = "resources", head = view.head, sections = { view.sections[1] } } } })
+  local source = sampling.new(function(only)
+    ks = ks or assert(kstat.open({ capture = path, only = only }))
+    return ks
+  end)
+  while source:live(app.shown.groups, 1) do
+    local time = tool.clock(app.shown.groups[1].now)
+    app:take(time, true)
+    if look(time, app) then
+      break
+    end
+  end
+  ks:close()
+end
+
+-- The window so many seconds after a fault began.
+local function window(fault, seconds, width, height)
+  local lines
+  play(FAULTS, function(time, app)
+    if time >= began[fault] + seconds then
+      lines = app:lines(width or 100, height or 24, false)
+      return true
+    end
+  end)
+  return table.concat(lines, "\n")
+end
+
+-- A pattern for the second at which a fault began; `text` has that one or the one behind it, in which it was seen.
+local function start(fault, text)
+  local first = os.date("%H:%M:%S", began[fault])
+  return "since " .. (text:find(first, 1, true) and first or os.date("%H:%M:%S", began[fault] + 1))
+end
+
+describe("the first view", function()
+  it("says within an interval that the CPUs are short, who takes them, and since when", function()
+    local text = window("cpu", 2, 80)
+    assert.matches("\n CRITICAL cpu: busy 100%%, pressure %d+%.%d%% " .. start("cpu", text) ..
+      "\n   most: cpuhog%[%d+%] %d+%%, cpuhog%[%d+%] %d+%%, cpuhog%[%d+%] %d+%%  %d others are ok\n", text)
+    text = window("cpu", 12)
+    assert.matches("\n CRITICAL cpu: busy 100%%, pressure 9%d%.%d%% " .. start("cpu", text) .. "%s+most: cpuhog", text)
+    assert.matches("\n last 4 min +%-+%+#+ now\n", text)
+    assert.matches("\n cpu +100 9%d%.%d%% pressure +[%d.]+ +[%d.]+ +[%d.]+ +%- .* CRITICAL\n memory ", text)
+  end)
+
+  it("names the disk that all work waits for, and who writes", function()
+    local text = window("disk", 20)
+    assert.matches("\n CRITICAL disk vda: all stalled %d+%.%d%% " .. start("disk", text) .. ".*most: diskhog", text)
+    assert.matches("\n disk vda +%d+%.%d %d+%.%d%% all stalled .*G/s w +%d+ ms CRITICAL\n cpu ", text)
+    assert.matches("\n last 4 min +%-+%+#+%-+#+ now\n", text)
+  end)
+
+  it("says of shells whose children take the CPUs that it is they", function()
+    assert.matches("warning cpu: busy .*most: shorty", window("short", 10))
+  end)
+
+  it("shows a link without a carrier, and memory that is left, where nothing is too much", function()
+    local text = window("link", 10)
+    assert.matches("\n ok all %d+ resources are well  nearest to its limit: memory used [%d.]+%% of 90%%\n", text)
+    assert.matches("\n link wan0 .*no carrier", text)
+    assert.matches("\n memory +%d%.%d .*22%.%dG available +ok\n", window("memory", 20))
+  end)
+
+  it("has no state of an interval at the first sample, but levels and the kernel's averages", function()
+    play(FAULTS, function(_, app)
+      local text = table.concat(app:lines(100, 24, false), "\n")
+      assert.matches("\n cpu +%- %- +[%d.]+ +[%d.]+ +[%d.]+ ", text)
+      assert.matches("\n memory +2%.%d %- .*G available +ok\n", text)
+      return true
+    end)
+  end)
+
+  it("explains the rule, the file and the last minute of what is too much first", function()
+    play(FAULTS, function(time, app)
+      if time < began.cpu + 5 then
+        return false
+      end
+      app:lines(100, 60, false)
+      actions.act(app, "e")
+      local text = table.concat(app:lines(100, 60, false), "\n")
+      assert.matches("\n cpu: %a+ " .. start("cpu", text) .. "\n busy 100%%, pressure .*%(cpuhog", text)
+      assert.matches("\n \n utilization: busy, " ..
+        "warning from 90%%; now [%d.]+%%\n   last minute: [.:=+*#@-]+  from [%d.]+%% to 100%%, mean [%d.]+%%\n" ..
+        "   /proc/stat\n   All time but idle", text)
+      return true
+    end)
+  end)
+
+  it("leads to who uses a resource", function()
+    local report, to = view.sections[1], {}
+    for _, resource in ipairs({ "cpu", "memory", "disk", "cgroup", "clock" }) do
+      to[#to + 1] = report.enter({ resource = resource, name = "x" }) or "nowhere"
+    end
+    assert.same({ { view = "processes", sort = "CPU%" }, { view = "processes", sort = "RSS" },
+      { view = "cgroups", sort = "IO/s", disk = "x" }, { view = "cgroups", filter = "x" }, "nowhere" }, to)
+  end)
+
+  it("is never wider than the window, and shortens no reason", function()
+    for _, width in ipairs({ 20, 40, 80 }) do
+      local text = window("cpu", 5, width, 40)
+      local head = text:match("^[^\n]*\n(.-)last 4 min"):gsub("\n +", " ")
+      assert.matches("cpu: busy 100%%, pressure %d+%.%d%% since %S+ most: cpuhog%[%d+%] %d+%%, cpuhog", head)
+      assert.matches(" %d others are ok", head)
+      for line in text:match("\n(.-last 4 min[^\n]*)"):gmatch("[^\n]+") do
+        assert.truthy(#line <= width, line)
+      end
+    end
+  end)
+end)
