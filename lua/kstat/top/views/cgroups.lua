@@ -22,44 +22,45 @@ local function number(value)
   return type(value) == "number" and value or nil
 end
 
--- The largest of several numbers; nil: there is none.
-local function largest(...)
-  local most
-  for i = 1, select("#", ...) do
-    local n = select(i, ...)
-    most = n and (not most or n > most) and n or most
-  end
-  return most
+-- The larger of two numbers, either of which may be missing.
+local function larger(a, b)
+  return a and b and math.max(a, b) or a or b
+end
+
+-- What was counted, per second.
+local function rate(count, elapsed)
+  return number(count) and math.max(count, 0) / elapsed or nil
+end
+
+-- Of nanoseconds: the share of the interval in percent.
+local function share(count, elapsed)
+  return number(count) and math.max(math.min(count / elapsed / 1e7, 100), 0) or nil
 end
 
 -- Figures of the interval: they are all counters.
 local function add_rates(row, k)
   local elapsed = k.elapsed
-  local function rate(count)
-    return number(count) and elapsed and elapsed > 0 and math.max(count, 0) / elapsed or nil
-  end
-  local function share(count)
-    count = rate(count)
-    return count and math.min(count / 1e7, 100)
+  if not elapsed or elapsed <= 0 then
+    return
   end
   local cpu, for_cpu, for_memory, for_io, nread, nwritten = k:get("cpu_nsec", "cpu_nsec_waiting",
     "memory_nsec_waiting", "io_nsec_waiting", "nread", "nwritten")
-  row.cpu = rate(cpu) and rate(cpu) / 1e7
-  row.for_cpu, row.for_memory, row.for_io = share(for_cpu), share(for_memory), share(for_io)
-  row.wait = largest(row.for_cpu, row.for_memory, row.for_io)
-  row.read, row.write = rate(nread), rate(nwritten)
+  row.cpu = rate(cpu, elapsed * 1e7)
+  row.for_cpu, row.for_memory, row.for_io = share(for_cpu, elapsed), share(for_memory, elapsed), share(for_io, elapsed)
+  row.wait = larger(larger(row.for_cpu, row.for_memory), row.for_io)
+  row.read, row.write = rate(nread, elapsed), rate(nwritten, elapsed)
   row.io = (row.read or row.write) and (row.read or 0) + (row.write or 0)
 end
 
--- What is known of a group without further files. Figures of an interval need the sample before.
-local function new_row(k, d, now, prev)
+-- What is known of a group without further files. Figures of an interval need the sample before, taken at `since`.
+local function new_row(k, d, now, since)
   local path, memory, limit, pids = k:now():get("path", "memory", "memory_max", "pids")
   path = type(path) == "string" and path or k.name
   local row = { k = k, d = d, now = now, path = path, label = path, memory = number(memory), limit = number(limit),
-    pids = number(pids), has_rates = prev ~= nil }
-  if prev then
+    pids = number(pids), has_rates = since ~= nil }
+  if since then
     add_rates(row, k)
-    row.is_new = k.crtime > core.sample_taken(prev)
+    row.is_new = k.crtime > since
   end
   return row
 end
@@ -107,9 +108,9 @@ end
 
 -- A row for each group. All of the machine is the root of the tree, and else no group among others.
 local function all_rows(d, now, prev, with_root)
-  local list = {}
+  local list, since = {}, prev and core.sample_taken(prev)
   for k in d:each(groups) do
-    local row = new_row(k, d, now, prev)
+    local row = new_row(k, d, now, since)
     list[#list + 1] = (with_root or row.path ~= "/") and row or nil
   end
   return list
@@ -128,7 +129,13 @@ local function rows(d, now, prev, options)
   for _, row in ipairs(screen.tree and list or {}) do
     row.label = row.path:match("[^/]+$") or row.path -- what stands above it says the rest
   end
-  table.sort(list, by("memory")) -- where CPU time is not counted, or not yet
+  local is_counted = false
+  for _, row in ipairs(list) do
+    is_counted = is_counted or row.cpu ~= nil
+  end
+  if not is_counted then -- or not yet
+    table.sort(list, by("memory"))
+  end
   if screen.sort == "STATE" then
     for _, row in ipairs(list) do
       complete(row)
