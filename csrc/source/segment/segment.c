@@ -169,6 +169,7 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 	struct ks_segments *s = (struct ks_segments *)src;
 	struct ks_seg_pass p = { .s = s, .scan = scan };
 
+	s->pid_space = 0; /* this may be a child process now */
 	return ks_seg_look(&p) == 0 ? finish(s, &p) : -1;
 }
 
@@ -250,12 +251,14 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 
 /* The process that a file says it is of; 0 if that is not known here. What a stranger says is held against /proc. */
 static uint32_t
-creator_of(const struct ks_segments *s, const struct ks_seg_file *f, uid_t uid)
+creator_of(struct ks_segments *s, const struct ks_seg_file *f, uid_t uid)
 {
 	struct stat st;
 	char path[32];
 
-	if (f->h.pid_space != ks_pid_space())
+	if (s->pid_space == 0)
+		s->pid_space = ks_pid_space();
+	if (f->h.pid_space != s->pid_space)
 		return 0;
 	(void)snprintf(path, sizeof(path), "/proc/%lu", (unsigned long)f->h.creator_pid);
 	if (f->budget->whole == &s->strangers && (stat(path, &st) != 0 || st.st_uid != uid))

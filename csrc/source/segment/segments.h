@@ -78,6 +78,7 @@ struct ks_segments {
 	size_t found_kstat;   /* of which kstat of its file, and of which of its statistics, that was */
 	uint32_t found_field;
 	char publisher[NAME_MAX + 1]; /* and about who publishes */
+	uint64_t pid_space; /* of this process, since it was asked for after a scan; 0: it was not, or is not known */
 };
 
 /* One scan: what it met, which decides whether the next one has to look again. */
