@@ -79,6 +79,9 @@ local function rows(d, _, _, options)
       end
     end
   end
+  for _, row in ipairs(list) do
+    published.add_owner(row)
+  end
   if options.first then
     tool.missing(unknown.patterns("there is no publisher", options.operands, patterns, names), #patterns)
   end

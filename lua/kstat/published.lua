@@ -22,18 +22,19 @@ function published.is(k)
   return k.publisher ~= nil or not MACHINE[k.class]
 end
 
---- Adds who published a kstat, and its name.
--- @tparam row row gets `pid` and `uid` (texts), `publisher`, `name` and `k`
--- @tparam kstat k
--- @treturn row
-function published.who(row, k)
-  local pid, uid = k.publisher_pid, k.publisher_uid
-  row.pid, row.uid = pid and ("%d"):format(pid), uid and ("%d"):format(uid)
-  row.publisher, row.name, row.k = k.publisher, tostring(k), k
+-- Begins a row.
+local function new(row, k)
+  row.name, row.k = tostring(k), k
   return row
 end
 
-local who = published.who
+--- Adds who published the kstat of a row.
+-- @tparam row row gets `publisher`, `pid` and `uid`, which are texts; each nil if it is not known
+function published.add_owner(row)
+  local pid, uid = row.k.publisher_pid, row.k.publisher_uid
+  row.pid, row.uid = pid and ("%d"):format(pid), uid and ("%d"):format(uid)
+  row.publisher = row.k.publisher
+end
 
 --- Adds the row of an I/O queue.
 -- @tparam {row,...} list
@@ -41,7 +42,7 @@ local who = published.who
 function published.queues(list, k)
   local f = k.type == "io" and io_figures.rates(k)
   if f then
-    list[#list + 1] = who({
+    list[#list + 1] = new({
       ["r/s"] = f.r_s, ["w/s"] = f.w_s, ["kr/s"] = f.kr_s, ["kw/s"] = f.kw_s, wait = f.wait, actv = f.actv,
       wsvc_t = f.wsvc_t, asvc_t = f.asvc_t, ["%w"] = f.w_pct, ["%b"] = f.b_pct, worse = f.wait + f.actv,
     }, k)
@@ -61,7 +62,7 @@ function published.timers(list, k)
   for statistic, change in k:stats() do
     local _, value = now()
     if statistic == "name" then
-      row = who({}, k)
+      row = new({}, k)
       row.name = row.name .. ":" .. change
       list[#list + 1] = row
     elseif statistic == "num_events" then
@@ -84,7 +85,7 @@ end
 function published.histograms(list, k)
   local d = k.type == "named" and k:distribution()
   if d then
-    local row = who({ ["n/s"] = k:rate("count"), unit = d.unit, distribution = d }, k)
+    local row = new({ ["n/s"] = k.elapsed > 0 and d.count / k.elapsed or nil, unit = d.unit, distribution = d }, k)
     row.p50, row.p90, row.p99 = d:quantile(0.5, 0.9, 0.99)
     row.worse = row.p99 or -1
     list[#list + 1] = row
@@ -100,7 +101,7 @@ function published.blobs(list, k)
     local voi = names[i]:match("^(.*)_p99$")
     local d = voi and k:distribution(voi)
     if d then
-      local row = who({ ["n/s"] = k:rate(voi .. "_count"), unit = d.unit, distribution = d, voi = voi }, k)
+      local row = new({ ["n/s"] = k:rate(voi .. "_count"), unit = d.unit, distribution = d, voi = voi }, k)
       row.name = row.name .. ":" .. voi
       row.p50, row.p90, row.p99 = d:quantile(0.5, 0.9, 0.99)
       list[#list + 1] = row

@@ -14,12 +14,16 @@ local core = require("kstat.core")
 local picture = require("kstat.picture")
 local published = require("kstat.published")
 local report = require("kstat.report")
+local selector = require("kstat.selector")
 local text = require("kstat.text")
 
 local HISTORY, ENOUGH, STEP = 60, 5, 5 -- intervals; the median is computed anew after so many
 local TREND = 8 -- intervals that are drawn
 local FAR, VALUES = 2, 20 -- times as much as before; values that a p99 needs to be told
 local COUNTERS, KSTATS = 3, 100 -- of a publisher without distributions: rows, and kstats that are looked at
+
+-- In the past all kstats of a recording are looked at, but for the thousands that no process publishes.
+local SELECT = selector.compile({ module = "/^(?!(process|thread|cgroup|cgroup_.*)$)/" })
 
 local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1 }
 
@@ -28,7 +32,7 @@ local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1 }
 -- What is remembered of rows by their identities, as long as the view is there.
 local function memory_of(options)
   local owner = options.screen or options
-  owner.published = owner.published or { known = {}, plain = {}, tick = 0 }
+  owner.published = owner.published or { known = {}, kinds = {}, tick = 0 }
   return owner.published
 end
 
@@ -85,7 +89,7 @@ local function forget(memory, time)
   end
   memory.time, memory.tick = time, memory.tick + 1
   if memory.tick % HISTORY == 0 then
-    memory.plain = {}
+    memory.kinds = {}
     for id, known in pairs(memory.known) do
       memory.known[id] = known.tick > memory.tick - HISTORY and known or nil
     end
@@ -138,11 +142,11 @@ ADD.named, ADD.raw = add_distributions, add_distributions
 local function join(list)
   local by_name, joined = {}, {}
   for _, row in ipairs(list) do
-    by_name[row.name .. (row.pid or "")] = row
+    by_name[row.name .. row.publisher] = row
   end
   for _, row in ipairs(list) do
     local queue = row.name:match("^(.*),svc$")
-    queue = queue and by_name[queue .. (row.pid or "")]
+    queue = queue and by_name[queue .. row.publisher]
     if queue and queue.k.type == "io" then
       queue.p50, queue.p90, queue.p99, queue.unit, queue.distribution = row.p50, row.p90, row.p99, row.unit,
         row.distribution
@@ -155,15 +159,14 @@ local function join(list)
 end
 
 -- The busiest counters of kstats that have no distribution.
-local function add_counters(list, kstats)
+local function add_counters(list, kstats, publisher)
   local found = {}
   for i = 1, math.min(#kstats, KSTATS) do
     local k, names, values = kstats[i], {}, {}
     for s = 1, core.list(k, names, values) or 0 do
       local meta = type(values[s]) == "number" and values[s] > 0 and (k:meta(names[s]) or {})
       if meta and (meta.kind == nil or meta.kind == "counter") then
-        found[#found + 1] = published.who({ n = k:rate(names[s]) }, k)
-        found[#found].name = found[#found].name .. ":" .. names[s]
+        found[#found + 1] = { k = k, name = ("%s:%s"):format(k, names[s]), n = k:rate(names[s]), publisher = publisher }
       end
     end
   end
@@ -175,26 +178,39 @@ local function add_counters(list, kstats)
   end
 end
 
+-- What is to be done about a kstat, which is found out once: `publisher`, nil if it is of the machine, and `add`.
+local function kind_of(memory, k)
+  local id = tostring(k) .. k.crtime_ns
+  local kind = memory.kinds[id]
+  if not kind then
+    kind = { publisher = k.publisher, add = ADD[k.type] }
+    memory.kinds[id] = kind
+  end
+  return kind
+end
+
 -- All rows: those of queues, timers and distributions, and of publishers that have none of them.
 local function collect(d, memory)
   local list, plain, has = {}, {}, {}
-  for k in d:each() do
-    local add = k.publisher and ADD[k.type]
-    local id = add and ("%s %s"):format(k, k.publisher)
-    if add and not memory.plain[id] then
-      memory.plain[id] = add(list, k) == false or nil
+  for k in d:each(SELECT) do
+    local kind, from = kind_of(memory, k), #list + 1
+    local publisher = kind.publisher
+    if publisher and kind.add and kind.add(list, k) == false then
+      kind.add = nil
     end
-    if k.publisher then
-      local is_plain = not add or memory.plain[id]
-      plain[k.publisher] = plain[k.publisher] or {}
-      table.insert(plain[k.publisher], is_plain and k or nil)
-      has[k.publisher] = has[k.publisher] or not is_plain
+    for i = from, #list do
+      list[i].publisher = publisher
+    end
+    if publisher then
+      has[publisher] = has[publisher] or kind.add ~= nil
+      plain[publisher] = plain[publisher] or {}
+      table.insert(plain[publisher], not kind.add and k or nil)
     end
   end
   list = join(list)
   for publisher, kstats in pairs(plain) do
     if not has[publisher] then
-      add_counters(list, kstats)
+      add_counters(list, kstats, publisher)
     end
   end
   return list
@@ -221,7 +237,7 @@ local function rows(d, now, prev, options)
   local list = collect(d, memory)
   for _, row in ipairs(list) do
     row.label = short_name(row)
-    row.id = seen[row.label] and row.label .. " " .. (row.pid or "") or row.label
+    row.id = seen[row.label] and row.label .. " " .. row.publisher or row.label
     seen[row.label] = true
     if not prev then
       without_interval(row)
@@ -245,6 +261,7 @@ local function complete(row, options)
   local screen, unit = options.screen or {}, row.unit
   row.p50_text, row.p90_text, row.p99_text = amount(row.p50, unit), amount(row.p90, unit), amount(row.p99, unit)
   row.was_text, row.mean_text = amount(row.was, unit), amount(row.mean, unit)
+  published.add_owner(row)
   row.trend = picture.sparkline(row.known.trend, { utf8 = screen.utf8 or false, width = TREND }) ..
     (row.far and " !" or "")
 end
@@ -272,7 +289,8 @@ local DRAWN = { "TREND", "trend", align = "left", elide = "end",
   about = "the last intervals: p99, or else the mean time or the rate; !: p99 is twice what it was, or more" }
 
 local function declare(name, about, make, columns)
-  return report({ name = name, about = about, optional = true, published = true, rows = make, columns = columns,
+  return report({ name = name, about = about, optional = true, published = true, select = SELECT, rows = make,
+    columns = columns,
     complete = complete, enter = enter, identity = function(row) return row.id end })
 end
 
