@@ -11,6 +11,7 @@ local core = require("kstat.core")
 local figures = require("kstat.use.figures")
 local report = require("kstat.report")
 local selector = require("kstat.selector")
+local states = require("kstat.top.states")
 local text = require("kstat.text")
 local use = require("kstat.use.rows")
 
@@ -87,9 +88,8 @@ local function add_state(row)
   end
   local values, who = cgroup.one(row.d, row.k)
   if values then
-    local judged = use.one("cgroup", row.path, values, who)
-    use.tell(judged)
-    row.state, row.judged = judged.state .. (judged.reasons ~= "" and ": " .. judged.reasons or ""), judged
+    row.judged = use.one("cgroup", row.path, values, who)
+    row.state = states.text(row.judged)
   end
 end
 
@@ -188,8 +188,13 @@ local function enter(row, options)
   return { view = "processes", filter = row.path, group = row.path, sort = by_io and "WRITE/s" or nil }
 end
 
-local function state_of(state)
-  return state:match("^%l+")
+local function explain(row, options)
+  complete(row)
+  if not row.judged then
+    return { row.path .. (row.has_rates and ": without a limit a group is not judged" or ": nothing is known yet") }
+  end
+  return states.explain(row.judged, ("%s: %s"):format(row.path, states.NAMES[row.judged.severity] or "-"), nil,
+    options.screen.utf8)
 end
 
 local function column(title, field, format, about, priority)
@@ -213,14 +218,15 @@ local MEMORY = column("MEM", "memory", bytes, "memory in use")
 local LIMIT = column("LIMIT", "limit", bytes, "limit of memory", 2)
 local IO = column("IO/s", "io", bytes, "bytes read from and written to disks per second")
 local PROCESSES = column("PROC", "pids", count, "processes and threads", 2)
-local STATE = { "STATE", "state", align = "left", whole = true, state = state_of,
+local STATE = { "STATE", "state", align = "left", whole = true, state = states.of,
   about = "of groups that have a limit: ok, or what is too much" }
 
 local function declare(name, about, make, columns, sort)
   return report({ name = name, about = about, optional = true, columns = columns, rows = make, sort = sort,
     select = { { class = "cgroup" }, { class = "cgroup_memory" }, { class = "cgroup_io" },
       { module = "pressure", name = "memory", class = "pressure" } },
-    identity = function(row) return row.path end, parent = parent, complete = complete, enter = enter })
+    identity = function(row) return row.path end, parent = parent, complete = complete, enter = enter,
+    explain = explain })
 end
 
 local all = declare("cgroups", "Control groups: what they use, wait for, and may use.", rows, {

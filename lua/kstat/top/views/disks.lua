@@ -10,6 +10,7 @@ local io_figures = require("kstat.io")
 local link_figures = require("kstat.link")
 local report = require("kstat.report")
 local selector = require("kstat.selector")
+local states = require("kstat.top.states")
 local text = require("kstat.text")
 local tool = require("kstat.tool")
 local use = { rows = require("kstat.use.rows"), disk = require("kstat.use.disk"),
@@ -21,11 +22,17 @@ local links = selector.compile({ module = "link", class = "net" })
 -- Judges a disk or a link, in a row that is shown.
 local function add_state(row, resource)
   if row.has_rates and not row.judged then
-    local judged = use.rows.one(resource, row.name, use[resource].one(row.d, row.k))
-    use.rows.tell(judged)
-    row.judged, row.errors = judged, judged.errors
-    row.state = judged.state and judged.state .. (judged.reasons ~= "" and ": " .. judged.reasons or "")
+    row.judged = use.rows.one(resource, row.name, use[resource].one(row.d, row.k))
+    row.errors, row.state = row.judged.errors, states.text(row.judged)
   end
+end
+
+local function explain(row, options)
+  if not row.judged then
+    return { row.name .. ": nothing is known yet" }
+  end
+  return states.explain(row.judged, ("%s: %s"):format(row.name, states.NAMES[row.judged.severity] or "-"), nil,
+    options.screen.utf8)
 end
 
 -- What disks and links have in common. Without the sample before there are no figures of an interval.
@@ -138,7 +145,7 @@ local function column(title, field, format, about, priority)
 end
 
 local STATE = { "STATE", "state", align = "left", whole = true, about = "ok, or what is too much",
-  state = function(state) return state:match("^%l+") end }
+  state = states.of }
 
 local function bits(v)
   return v and text.number(v) or "-"
@@ -151,7 +158,7 @@ local disk_section = report({
   select = { { class = "disk" }, { class = "disk_detail" }, { class = "device" }, { class = "device_queue" },
     { class = "device_error" }, { class = "device_state" }, { module = "nvme", class = "controller" },
     { module = "zfs/*", name = "state" }, { module = "pressure", name = "io", class = "pressure" } },
-  rows = disk_rows, complete = complete_disk, identity = function(row) return row.name end,
+  rows = disk_rows, complete = complete_disk, explain = explain, identity = function(row) return row.name end,
   enter = function(row) return { view = "cgroups", sort = "IO/s", disk = row.name } end,
   columns = {
     { "DISK", "name", kind = "label", about = "the kernel's name of the disk" },
@@ -172,7 +179,7 @@ local disk_section = report({
 local link_section = report({
   name = "links", about = "Links: what goes through them.", optional = true,
   select = { { module = "link", class = "net" }, { class = "qdisc" } },
-  rows = link_rows, complete = function(row) add_state(row, "link") end,
+  rows = link_rows, complete = function(row) add_state(row, "link") end, explain = explain,
   identity = function(row) return row.name end,
   columns = {
     { "LINK", "name", kind = "label", about = "network interface" },

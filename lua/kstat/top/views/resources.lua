@@ -11,14 +11,15 @@ local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
 local levels = require("kstat.use.levels")
 local limits = require("kstat.use.limits")
-local picture = require("kstat.picture")
 local recent = require("kstat.use.recent")
 local report = require("kstat.report")
 local resources = require("kstat.use.resources")
+local states = require("kstat.top.states")
 local text = require("kstat.text")
 local use = require("kstat.use.rows")
 
 local HOUR = 3600
+local NAMES = states.NAMES
 local MINUTES = { { "300", "5 min" }, { "60", "1 min" }, { "10", "10 s" } } -- averages of the kernel
 
 -- --- which rows ---------------------------------------------------------------------------------------------
@@ -204,8 +205,6 @@ local function rows(d, now, prev, options)
   return chosen
 end
 
-local NAMES = { [0] = "ok", "warning", "CRITICAL" }
-
 -- Fills in what only rows that are shown need.
 local function complete(row, options)
   local screen = options.screen
@@ -215,13 +214,9 @@ local function complete(row, options)
   row.is_complete, row.title = true, title_of(row)
   row.ten, row.minute, row.five = average(screen.d, row, 10), average(screen.d, row, 60), average(screen.d, row, 300)
   row.level = levels.of(screen.d, row)
-  row.shown = NAMES[row.severity]
-  if (row.severity or 0) > 0 then
-    use.tell(row)
-    local verdict = screen.verdict
-    local is_told = verdict.resource == row.resource and verdict.name == row.name
-    row.shown = row.shown .. (not is_told and ": " .. row.reasons or "")
-  end
+  local verdict = screen.verdict
+  local is_told = verdict.resource == row.resource and verdict.name == row.name
+  row.shown = is_told and NAMES[row.severity] or states.text(row)
 end
 
 local ENTER = {
@@ -237,49 +232,12 @@ local function enter(row)
     disk = row.resource == "disk" and row.name or nil }
 end
 
--- One figure of the last minute as a picture and numbers.
-local function minute_of(limit, values, utf8)
-  local least, most, sum = math.huge, -math.huge, 0
-  for _, value in ipairs(values) do
-    least, most, sum = math.min(least, value), math.max(most, value), sum + value
-  end
-  local function amount(value)
-    return limits.amount(math.floor(10 * value + 0.5) / 10, limit.unit)
-  end
-  return ("last minute: %s  from %s to %s, mean %s"):format(picture.sparkline(values, { utf8 = utf8, width = 40,
-    high = math.max(most, limit.warning or limit.critical or 0) }), amount(least), amount(most), amount(sum / #values))
-end
-
--- The rule of one figure, its value, and those of the last minute.
-local function add_rule(lines, row, limit, screen)
-  local value, title, file, reason = row.values[limit[3]], limits.lines(limit)
-  local values = screen.recent:values(row, limit[3])
-  lines[#lines + 1] = ""
-  lines[#lines + 1] = title .. (value and "; now " .. limits.amount(value, limit.unit) or "; not known here")
-  lines[#lines + 1] = values[1] and "  " .. minute_of(limit, values, screen.utf8) or nil
-  lines[#lines + 1] = "  " .. file
-  lines[#lines + 1] = "  " .. reason
-end
-
--- The rules of a resource: first those of what is too much, last those of what is not known.
 local function explain(row, options)
-  local screen, by_severity = options.screen, {}
+  local screen = options.screen
   local _, words = since(screen.d, row, screen)
-  use.tell(row)
-  local lines = { ("%s: %s%s"):format(title_of(row), NAMES[row.severity] or "nothing is known",
-    words and " " .. words or ""), row.reasons ~= "" and row.reasons or nil }
-  for _, limit in ipairs(limits.of[row.resource]) do
-    local value = row.values[limit[3]]
-    local severity = value and use.severity(limit, value) or -1
-    by_severity[severity] = by_severity[severity] or {}
-    table.insert(by_severity[severity], limit)
-  end
-  for severity = 2, -1, -1 do
-    for _, limit in ipairs(by_severity[severity] or {}) do
-      add_rule(lines, row, limit, screen)
-    end
-  end
-  return lines
+  local title = ("%s: %s%s"):format(title_of(row), NAMES[row.severity] or "nothing is known",
+    words and " " .. words or "")
+  return states.explain(row, title, function(figure) return screen.recent:values(row, figure) end, screen.utf8)
 end
 
 local function column(title, field, format, about, priority)
@@ -305,7 +263,7 @@ local section = report({
     column("5m", "five", text.percent, "the same for 5 minutes", 2),
     column("ERR", "errors", text.number, "errors in the interval, and those that last", 3),
     { "NOW", "level", align = "left", priority = 3, about = "the level that tells most" },
-    { "STATE", "shown", align = "left", whole = true, state = function(shown) return shown:match("^%a+"):lower() end,
+    { "STATE", "shown", align = "left", whole = true, state = states.of,
       about = "by the limits of kstatlua use; above: - ok, + warning, # critical, blank where nothing is known" },
   },
 })
