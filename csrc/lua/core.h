@@ -23,6 +23,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(chain)           /* chain.c */ \
 	part(sample)          /* sample.c: samples and their differences */ \
 	part(ranking)         /* ranking.c: statistics in the order of a figure; after pattern.c */ \
+	part(figures)         /* figures.c: some statistics of many kstats as tables */ \
 	part(render)          /* render.c: the formats of kstat(8) */ \
 	part(output)          /* output.c: flushing files */ \
 	part(stats)           /* stats.c: kstat.core.stats, statsblobs */ \

@@ -6,40 +6,57 @@
 --
 -- @module kstat.ended
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
+local selector = require("kstat.selector")
+
 local ended = {}
 
-local function sum(k, ...)
+local PROCESS, IO = { selector.compile({ class = "process" }) }, { selector.compile({ class = "process_io" }) }
+local CPU = { parent = "ppid", utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
+local BYTES = { nread = "nread", nwritten = "nwritten", cnread = "cnread", cnwritten = "cnwritten" }
+
+local function sum(of, ...)
   local n = 0
-  for _, value in ipairs({ k:get(...) }) do
+  for i = 1, select("#", ...) do
+    local value = of[select(i, ...)]
     n = n + (type(value) == "number" and value or 0)
   end
   return n
 end
 
--- The processes that ended: by PID, that of the parent and what the earlier sample has of them. kind: "" or the ending
--- of the names of a further kind, which is read later: a process may have ended before that, and be in its parent's.
-local function gone(d, prev, kind)
-  local list = {}
-  for k in prev:each({ class = "process" }) do
-    local last = prev:lookup(k.module, k.instance, k.name .. kind)
-    last = last and last:get("snaptime") and last or nil
-    if not d:lookup(k.module, k.instance, k.name) or last and not d:lookup(k.module, k.instance, last.name) then
-      list[k.instance] = { parent = k:get("ppid"), last = last }
-    end
-  end
-  return list
+local function figures(x, selectors, values, changes)
+  local list, message = core.figures(x, selectors, values, changes)
+  return list or error(message, 0)
 end
 
--- Takes off what ended children had before the interval. Where that is not known of one, what its parent's children had
--- within the interval is not known, either.
-local function take_off(used, list, ...)
-  for _, one in pairs(list) do
+local function by_pid(list)
+  local of = {}
+  for _, p in ipairs(list) do
+    of[p.instance] = p
+  end
+  return of
+end
+
+-- What children had that ended, with what is known of them before; by the PID of the parent, only numbers above 0.
+local function of_children(list, ...)
+  local used = {}
+  for _, p in ipairs(list) do
+    local n = sum(p, ...)
+    used[p.instance] = n > 0 and n or nil
+  end
+  return used
+end
+
+-- Takes off what those had before the interval that are gone. gone: of each, by PID, the `parent` and what it had
+-- `before`; nil: it is not known, and what its parent's children had within the interval is not known, either.
+local function take_off(used, gone, ...)
+  for _, one in pairs(gone) do
     -- Who had parents that ended, too, is in what the first ancestor that is left waited for.
     local parent, steps = one.parent, 0
-    while list[parent] and steps < 100 do
-      parent, steps = list[parent].parent, steps + 1
+    while gone[parent] and steps < 100 do
+      parent, steps = gone[parent].parent, steps + 1
     end
-    used[parent or 0] = used[parent] and one.last and used[parent] - sum(one.last, ...)
+    used[parent or 0] = used[parent] and one.before and used[parent] - sum(one.before, ...)
   end
   for pid, n in pairs(used) do
     used[pid] = n > 0 and n or nil
@@ -47,23 +64,19 @@ local function take_off(used, list, ...)
   return used
 end
 
--- What children had that ended, with what is known of them before; by the PID of the parent, only numbers above 0.
-local function of_children(d, prev, class, ...)
-  local used = {}
-  for k in d:each({ class = class }) do
-    local n = prev and sum(k, ...) or 0
-    used[k.instance] = n > 0 and n or nil
-  end
-  return used
-end
-
 --- The CPU time that children used which ended.
 -- @tparam difference d with kstats of processes
 -- @tparam sample|nil prev the earlier sample
+-- @tparam[opt] {table,...} list of the processes of d, if it is known: `instance`, `cutime`, `cstime` of each
 -- @treturn {[int]=number} nanoseconds by the PID of the parent, only those above 0
-function ended.cpu(d, prev)
-  local used = of_children(d, prev, "process", "cutime", "cstime")
-  return take_off(used, next(used) and gone(d, prev, "") or {}, "utime", "stime", "cutime", "cstime")
+function ended.cpu(d, prev, list)
+  list = prev and (list or figures(d, PROCESS, {}, { cutime = "cutime", cstime = "cstime" })) or {}
+  local used, gone = of_children(list, "cutime", "cstime"), {}
+  local there = next(used) and by_pid(list)
+  for _, p in ipairs(there and figures(prev, PROCESS, CPU) or {}) do
+    gone[p.instance] = not there[p.instance] and { parent = p.parent, before = p } or nil
+  end
+  return take_off(used, gone, "utime", "stime", "cutime", "cstime")
 end
 
 --- What children read and wrote which ended.
@@ -72,9 +85,19 @@ end
 -- @treturn {[int]=number} bytes read by the PID of the parent, only those above 0
 -- @treturn {[int]=number} bytes written
 function ended.io(d, prev)
-  local read, written = of_children(d, prev, "process_io", "cnread"), of_children(d, prev, "process_io", "cnwritten")
-  local list = (next(read) or next(written)) and gone(d, prev, ",io") or {}
-  return take_off(read, list, "nread", "cnread"), take_off(written, list, "nwritten", "cnwritten")
+  local list = prev and figures(d, IO, {}, { cnread = "cnread", cnwritten = "cnwritten" }) or {}
+  local read, written, gone = of_children(list, "cnread"), of_children(list, "cnwritten"), {}
+  if next(read) or next(written) then
+    local there, io, before = by_pid(figures(d, PROCESS, {})), by_pid(list), by_pid(figures(prev, IO, BYTES))
+    for _, p in ipairs(figures(prev, PROCESS, { parent = "ppid" })) do
+      local pid = p.instance
+      -- I/O is read behind the list of processes: one may have ended in between, and be in its parent's.
+      if not there[pid] or before[pid] and not io[pid] then
+        gone[pid] = { parent = p.parent, before = before[pid] }
+      end
+    end
+  end
+  return take_off(read, gone, "nread", "cnread"), take_off(written, gone, "nwritten", "cnwritten")
 end
 
 --- The process whose children had most.
