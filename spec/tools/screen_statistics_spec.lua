@@ -24,11 +24,11 @@ describe("the view of any statistics", function()
   local app, source
 
   -- operands: nil: none.
-  local function start(operands)
+  local function start(operands, path)
     local section = { report = statistics.sections[1], given = { operands = operands or {} } }
     app = application.new({ group = sampling.group, interval = 1, host = "spec", views = {
       { name = "statistics", head = statistics.head, keys = statistics.keys, sections = { section } } } })
-    local path = samples(4)
+    path = path or samples(4)
     source = sampling.new(function() return kstat.open(path) end)
   end
 
@@ -94,6 +94,21 @@ describe("the view of any statistics", function()
     assert.equal("k099", names(press("c", "/", "K", "0", "9", "9")))
     assert.equal("k099", names(press("backspace", "backspace", "backspace", "backspace", "/", "9", "9", ":", "(")))
     assert.equal("k099", names(press("c", ")", "enter")))
+  end)
+
+  it("remembers the last rates of the rows that it shows, those of later samples not in the past", function()
+    local list = {}
+    for i = 1, 70 do
+      list[i] = { capture.named("a", 0, i, ('"n":%d'):format(i * (i + 1) / 2)) }
+    end
+    start({ "app" }, capture.file(list))
+    for _ = 1, 70 do
+      tick()
+    end
+    local past = app.shown.parts[1].rows[1].past
+    assert.same({ 64, 7, 70 }, { #past, past[1], past[64] })
+    app:take(3, false)
+    assert.same({ 70 }, app.shown.parts[1].rows[1].past)
   end)
 
   it("explains a row", function()

@@ -88,7 +88,9 @@ local function remember(screen, list)
     if not past or before.tick ~= trends.tick then
       past = past or {}
       past[#past + 1] = row.rate or not row.counter and row.value or nil
-      past[#past > HISTORY and 1 or 0] = nil
+      if #past > HISTORY then
+        table.remove(past, 1)
+      end
     end
     row.past, trends.past[row.name] = past, past
   end
@@ -185,8 +187,10 @@ end
 local section = report({
   name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
   operands = "module[:instance[:name[:statistic]]]", optional = true, select = selected, columns = columns, rows = rows,
-  options = { { "f", "filter", arg = "TEXT",
-    help = "only names with TEXT in them, or that match TEXT = /regular expression/" } },
+  options = {
+    { "b", "batch", help = "plain reports, also on a terminal" },
+    { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
+  },
   check = function(options) return select(2, order.wanted(options.filter or "")) end,
   sort = "rate", identity = function(row) return row.name end, explain = explain,
 })
