@@ -28,8 +28,8 @@ describe("keys", function()
   end
 
   it("are characters and the names of what is none", function()
-    assert.equal("q R / enter enter tab backspace backspace ctrl-c other",
-      parsed("qR/\r\n\t\127\8\3\1"))
+    assert.equal("q R / enter enter tab backspace backspace ctrl-c ctrl-l other",
+      parsed("qR/\r\n\t\127\8\3\12\1"))
     assert.equal("é ✓ 😀 x", parsed("é✓😀x"))
   end)
 

@@ -257,7 +257,7 @@ actions.HELP = {
   "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
   "g            go to a time: 14:32, yesterday 3:12, -3h",
   "N  n         the moment before, behind, at which a state changed",
-  "h  ?         this, and back;  q  the end",
+  "h  ?         this, and back;  ctrl-l  all that is shown, written again;  q  the end",
   "",
 }
 

@@ -147,6 +147,10 @@ end
 
 -- Does what a key asks for. False: the loop is to end.
 function run:key(key)
+  if key == "ctrl-l" then
+    self.screen:anew()
+    return true
+  end
   local what = actions.act(self.app, key)
   if what == "quit" then
     return false
@@ -176,7 +180,6 @@ function run:wait()
       return false
     elseif why == "continued" then
       self.screen:enter()
-      self.screen:anew()
     end
     for _, key in ipairs(list or {}) do
       if not self:key(key) then
@@ -230,7 +233,7 @@ end
 -- @treturn[2] string message: the terminal or the chain could not be read
 -- @raise what is a mistake in here
 function top.run(given)
-  local screen, message = core.screen(ENTER, LEAVE)
+  local screen, message = core.screen(ENTER, LEAVE, picture.terminal().utf8)
   if not screen then
     return nil, message
   end

@@ -2,12 +2,13 @@
 --
 -- A key is a character as it was typed ("q", "/", "é"), or a name: "up", "down", "left", "right",
 -- "pageup", "pagedown", "home", "end", "insert", "delete", "enter", "tab", "backspace", "escape",
--- "ctrl-c". What has no name here (function keys, pasted control bytes) is "other".
+-- "ctrl-c", "ctrl-l". What has no name here (function keys, pasted control bytes) is "other".
 --
 -- @module kstat.top.keys
 local keys = {}
 
-local CONTROL = { ["\r"] = "enter", ["\n"] = "enter", ["\t"] = "tab", ["\8"] = "backspace", ["\127"] = "backspace" }
+local CONTROL = { ["\r"] = "enter", ["\n"] = "enter", ["\t"] = "tab", ["\8"] = "backspace", ["\127"] = "backspace",
+  ["\3"] = "ctrl-c", ["\12"] = "ctrl-l" }
 local FINAL = { A = "up", B = "down", C = "right", D = "left", H = "home", F = "end" }
 local NUMBERED = { ["1"] = "home", ["2"] = "insert", ["3"] = "delete", ["4"] = "end", ["5"] = "pageup",
   ["6"] = "pagedown", ["7"] = "home", ["8"] = "end" }
@@ -69,7 +70,7 @@ function keys.parse(bytes, final)
     if byte == 27 then
       key, behind = escape(bytes, at)
     elseif byte < 32 or byte == 127 then
-      key = CONTROL[bytes:sub(at, at)] or byte == 3 and "ctrl-c" or "other"
+      key = CONTROL[bytes:sub(at, at)] or "other"
       behind = at + 1
     else
       key, behind = character(bytes, at)
