@@ -1,20 +1,14 @@
 -- The screen on a terminal: what begins and ends it, and that the terminal is given back in any case.
-local capture = require("support.capture")
 local pty = require("support.pty")
 local run = require("support.run")
 
 describe("the screen on a terminal", function()
   local it = pty.it(it, pending)
   local LIVE = "LIVE [%d.]+s"
-  local path, terminal, kstatlua
+  local terminal, kstatlua
   local dir
 
   setup(function()
-    local samples = {}
-    for i = 1, 4 do
-      samples[i] = { capture.named("slow", 1, 10 + i, ('"calls":%d'):format(3 * i)) }
-    end
-    path = capture.file(samples)
     dir = run.directory()
     kstatlua = run.quote(run.bin .. "/kstatlua")
   end)
@@ -25,7 +19,6 @@ describe("the screen on a terminal", function()
     end
   end)
   teardown(function()
-    capture.clean()
     run.remove_directory(dir)
   end)
 

@@ -4,6 +4,7 @@
 -- sample now), "interval" (the next deadline is another one), a table for the past, or nil: the window is drawn.
 --
 -- @module kstat.top.actions
+local order = require("kstat.top.order")
 local text = require("kstat.text")
 
 local actions = {}
@@ -198,12 +199,18 @@ end
 
 -- --- overlays ---------------------------------------------------------------------------------------
 
+-- Why a row is in its state: told anew of each sample, as long as the row is there.
 local explained = {}
 
 function explained.lines(app, width)
+  local row
+  for _, other in ipairs(explained.part.order) do
+    row = order.identity(explained.part, other) == explained.identity and other or row
+  end
+  local lines = row and explained.part.report.explain(row, explained.part.given) or { "it is not there any more" }
   local out = {}
-  for _, line in ipairs(explained.of) do
-    for part in (text.wrap(text.harmless(line, app.utf8), math.max(width - 5, 10), 4) .. "\n"):gmatch("(.-)\n") do
+  for _, line in ipairs(lines) do
+    for part in (text.wrap(text.harmless(line, app.utf8), math.max(width - 2, 10), 4) .. "\n"):gmatch("(.-)\n") do
       out[#out + 1] = " " .. part
     end
   end
@@ -212,9 +219,8 @@ end
 
 local function explain(app)
   local part, row = app:part(), app:row()
-  local lines = row and part.report.explain and part.report.explain(row, part.given)
-  if lines then
-    explained.of, explained.at, app.overlay = lines, 0, explained
+  if row and part.report.explain and part.report.explain(row, part.given) then
+    explained.part, explained.identity, explained.at, app.overlay = part, order.identity(part, row), 0, explained
   else
     app.message = "there is nothing to explain about this row"
   end

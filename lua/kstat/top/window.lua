@@ -71,7 +71,7 @@ end
 local MODES = { live = "LIVE %s", paused = "PAUSED", past = "PAST %s", ended = "END" }
 
 local function seconds(v)
-  return (("%.3f"):format(v):gsub("%.?0+$", "")) .. "s"
+  return (("%.1f"):format(v):gsub("%.0$", "")) .. "s"
 end
 
 -- The last line: what is typed, what went wrong, or the keys.
@@ -121,12 +121,19 @@ function window.lines(self, width, height, utf8)
     for _, line in ipairs(shown.view.head and height > 4 and self.time and shown.view.head(screen) or {}) do
       out[#out + 1] = line
     end
+    local has_rows = false
     local rooms = share(shown.parts, height - 1 - #out)
     for i, part in ipairs(shown.parts) do
       if rooms[i] and part.columns then
         out[#out + 1] = (i > 1 or shown.view.head and height > 10) and "" or nil
         part_lines(self, part, rooms[i], out)
+        has_rows = true
       end
+    end
+    if not has_rows and self.time then
+      local none = shown.view.none or "there is nothing to be shown"
+      out[#out + 1] = " " .. (shown.filter ~= "" and ("no row has '%s'; escape shows all"):format(
+        text.harmless(shown.filter, utf8)) or none)
     end
   end
   for i = #out + 1, height - 1 do

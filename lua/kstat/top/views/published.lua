@@ -315,7 +315,7 @@ local function telling(d, now, prev, options)
 end
 
 return {
-  name = "published", sections = { all },
+  name = "published", sections = { all }, none = "nobody publishes kstats on this machine",
   section = declare("published", "What processes publish, the worst.", telling,
     { NAME, RATE, P50, P90, P99, WAS, DRAWN }),
 }
