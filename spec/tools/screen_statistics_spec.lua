@@ -96,6 +96,29 @@ describe("the view of any statistics", function()
     assert.equal("k099", names(press("c", ")", "enter")))
   end)
 
+  -- The first, the selected and the last row that is visible.
+  local function places(...)
+    local text = press(...)
+    local list, chosen = names(text), nil
+    for _, line in ipairs(app:lines(70, 12, false)) do
+      chosen = line:match("\27%[7m.*app:0:(%w+):") or chosen
+    end
+    return ("%s %s %s"):format(list:match("^%S+"), chosen, list:match("%S+$"))
+  end
+
+  it("has a selection that goes through all rows, also those that the window does not show", function()
+    tick()
+    tick()
+    assert.equal("k100 k100 k094", places("down"))
+    assert.equal("k100 k098 k094", places("down", "down"))
+    assert.equal("k097 k091 k091", places("pagedown"))
+    assert.equal("k004 level level", places("end"))
+    assert.equal("k100 k100 k094", places("home"))
+    assert.equal("k100 k099 k094", places("down"))
+    assert.matches("app:0:k099:calls\n", press("e"))
+    assert.equal("k099 k099 k093", places("e", "/", "k", "0", "9"))
+  end)
+
   it("remembers the last rates of the rows that it shows, those of later samples not in the past", function()
     local list = {}
     for i = 1, 70 do

@@ -29,42 +29,39 @@ end
 -- Moves the selection; across the ends of a part into the next one that has rows.
 local function move(app, by)
   local shown, part = app.shown, app:part()
-  local i = app:selected_index()
-  if not i then
-    app:select(1)
-    return
-  end
-  local to = i + by
+  local to = app:selected_index() + by
   local at = shown.at
-  if math.abs(by) == 1 and (to < 1 or to > #part.order) then
+  if math.abs(by) == 1 and (to < 1 or to > app.count(part)) then
     repeat
       at = at + by
     until not shown.parts[at] or #shown.parts[at].order > 0 and shown.parts[at].room > 0
     if shown.parts[at] then
       shown.at = at
       app:arrange()
-      app:select(by > 0 and 1 or #shown.parts[at].order)
+      app:select(by > 0 and 1 or app.count(shown.parts[at]))
     end
     return
   end
   app:select(to)
 end
 
--- Scrolls: the selection goes along where there is one, else the first part moves.
+-- Moves the selection, which begins at the first row that is visible.
 local function scroll(pages, lines)
   return function(app)
     local part = app:part()
     if app.overlay then
       app.overlay.at = (app.overlay.at or 0) + pages * (app.height - 2) + lines
       return nil
-    elseif part.rows.ready then
-      part.offset = math.max(0, math.min(part.offset + pages * part.room + lines, (part.rows.total or 0) - part.room))
-      app:again()
-      return nil
     end
-    part.offset = part.offset + (app.shown.selected and 0 or pages * part.room)
-    app:arrange()
-    move(app, pages * part.room + lines)
+    local by = pages * part.room + lines
+    if not app:selected_index() then
+      app:select(part.offset + 1)
+      app:arrange() -- which has all rows in order now
+      by = math.abs(by) > 1 and by or 0
+    end
+    if app:selected_index() then
+      move(app, by)
+    end
     return nil
   end
 end

@@ -242,12 +242,23 @@ function app:part()
   return self.shown.parts[self.shown.at]
 end
 
+-- Rows in front of those that a part has: a report may give only those around the window.
+local function before(part)
+  return part.rows.ready and part.rows.first - 1 or 0
+end
+
+--- How many rows a part has, with those that its report did not give.
+-- @treturn int
+function app.count(part)
+  return part.rows.ready and part.rows.total or #part.order
+end
+
 --- The number of the selected row among those of its part; nil: none is selected.
 function app:selected_index()
   local shown, part = self.shown, self:part()
   for i, row in ipairs(shown.selected and part.order or {}) do
     if order.identity(part, row) == shown.selected then
-      return i
+      return before(part) + i
     end
   end
   return nil
@@ -260,9 +271,9 @@ function app:follow()
     return
   end
   local i = self:selected_index()
-  if not i and #part.order > 0 and not part.rows.ready then
-    i = math.max(1, math.min(shown.index or 1, #part.order))
-    shown.selected = order.identity(part, part.order[i])
+  if not i and #part.order > 0 then
+    i = before(part) + math.max(1, math.min((shown.index or 1) - before(part), #part.order))
+    shown.selected = order.identity(part, part.order[i - before(part)])
   end
   if i then
     shown.index = i
@@ -274,9 +285,11 @@ end
 -- @int i
 function app:bring(i)
   local part = self:part()
-  local room = math.max(1, part.room)
-  if not part.rows.ready then
-    part.offset = math.max(math.min(part.offset, i - 1), i - room, 0)
+  local offset = math.max(math.min(part.offset, i - 1), i - math.max(1, part.room), 0)
+  local scrolled = offset ~= part.offset
+  part.offset = offset
+  if scrolled and part.rows.ready then
+    self:again()
   end
 end
 
@@ -284,19 +297,18 @@ end
 -- @int i its number; out of range: the first or the last one
 function app:select(i)
   local shown, part = self.shown, self:part()
-  i = math.max(1, math.min(i, #part.order))
-  local row = part.order[i]
-  if row then
-    shown.selected, shown.index = order.identity(part, row), i
-    self:bring(i)
-  end
+  i = math.max(1, math.min(i, app.count(part)))
+  shown.selected, shown.index = nil, i
+  self:bring(i)
+  local row = part.order[i - before(part)]
+  shown.selected = row and order.identity(part, row)
 end
 
 --- The selected row, or without a selection the first one.
 -- @treturn row|nil
 function app:row()
-  local part = self:part()
-  return part.order[self:selected_index() or 1]
+  local part, i = self:part(), self:selected_index()
+  return part.order[i and i - before(part) or 1]
 end
 
 --- The lines of the window, see kstat.top.window.

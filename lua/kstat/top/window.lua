@@ -122,10 +122,13 @@ function window.lines(self, width, height, utf8)
       out[#out + 1] = line
     end
     local has_rows = false
+    if shown.view.head and height > 10 then
+      out[#out + 1] = ""
+    end
     local rooms = share(shown.parts, height - 1 - #out)
     for i, part in ipairs(shown.parts) do
       if rooms[i] and part.columns then
-        out[#out + 1] = (i > 1 or shown.view.head and height > 10) and "" or nil
+        out[#out + 1] = i > 1 and "" or nil
         part_lines(self, part, rooms[i], out)
         has_rows = true
       end
