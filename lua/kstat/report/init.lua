@@ -322,11 +322,15 @@ local function values_of(columns, row)
   local fields = columns.fields
   local values = { unpack(fields) } -- has room for all at once
   for i = 1, #fields do
-    values[i] = row[fields[i]]
+    if hidden and hidden[columns[i].title] then
+      values[i] = nil
+    else
+      values[i] = row[fields[i]]
+    end
   end
   if columns.computed or row.kstat then
     for i = 1, #columns do
-      if values[i] == nil then
+      if values[i] == nil and not (hidden and hidden[columns[i].title]) then
         evaluated = columns[i]
         values[i] = evaluated.value(row)
       end

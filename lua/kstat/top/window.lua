@@ -50,7 +50,7 @@ local function part_lines(self, part, room, out)
     if report.complete and not row.text then
       report.complete(row, part.given)
     end
-    values[i] = report.values_of(part.columns, row)
+    values[i] = report.values_of(part.columns, row, part.table.hidden)
     values[i].depth = row.depth
   end
   part.table.sort, part.table.coloured = part.sort, self.coloured

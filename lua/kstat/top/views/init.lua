@@ -2,6 +2,7 @@
 -- @module kstat.top.views
 return {
   (require("kstat.top.views.resources")),
+  (require("kstat.top.views.processes")),
   (require("kstat.top.views.cgroups")),
   (require("kstat.top.views.disks")),
   (require("kstat.top.views.statistics")),

@@ -1,0 +1,284 @@
+--- Processes on a screen: what each uses, how long it waited for a CPU, and what it reads and writes.
+--
+-- CPU% and WAIT% are of one CPU, as top has them and kstatlua use names who is to blame; prstat's CPU is of the machine.
+-- Of all processes the file "stat" alone is read. A row finds the rest when somebody looks at it: when it is visible,
+-- when a column sorts, or when a filter looks for it. What is read now and was not before has no figures of an interval
+-- until the next one.
+--
+-- Children that ended within an interval have a row with the name and the PID of their parent, since they have no other.
+--
+-- @module kstat.top.views.processes
+local core = require("kstat.core")
+local ended = require("kstat.ended")
+local processes = require("kstat.prstat.rows")
+local report = require("kstat.report")
+local selector = require("kstat.selector")
+local text = require("kstat.text")
+
+local PROCESS = { selector.compile({ class = "process" }) }
+local NOW = { process = "fname", parent = "ppid", nlwp = "nlwp", rss = "rssize" }
+local CHANGES = { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
+
+-- --- what a row finds when it is asked for ------------------------------------------------------------------------
+
+-- What is in the same file as what is read of all.
+local function find_levels(row)
+  if row.k then
+    processes.add_levels(row)
+    processes.add_owner(row)
+    row.class = row.k:now():get("clname")
+  end
+end
+
+local function rate_of(row, count)
+  return type(count) == "number" and row.is_known and row.elapsed > 0 and math.max(count, 0) / row.elapsed or nil
+end
+
+local function find_faults(row)
+  local minor, major = row.k:get("minf", "majf")
+  row.minor, row.major = rate_of(row, minor), rate_of(row, major)
+end
+
+local function find_io(row)
+  if row.is_known then
+    processes.add_io(row.d, row)
+    row.io = (row.read or row.write) and row.io or nil
+  else
+    processes.figure(row.d, row, "io", "nread") -- so that the next interval has it
+  end
+end
+
+local function find_waiting(row)
+  local nsec = rate_of(row, processes.figure(row.d, row, "sched", "wait_nsec"))
+  row.wait = nsec and nsec / 1e7
+end
+
+local function find_status(row)
+  row.swap = processes.figure(row.d, row, "status", "swap", true)
+  row.switches = rate_of(row, processes.figure(row.d, row, "status", "vctx"))
+  row.forced = rate_of(row, processes.figure(row.d, row, "status", "ictx"))
+end
+
+local function find_kstat(row)
+  row.k = row.d:lookup("process", row.pid, row.name)
+end
+
+-- By the field that it finds.
+local FIND = { k = find_kstat, wait = find_waiting,
+  group = function(row) row.group = processes.figure(row.d, row, "cgroup", "cgroup", true) end,
+  command = function(row) row.command = processes.command(row.d, row) end,
+  open = function(row) row.open = processes.figure(row.d, row, "fd", "open", true) end,
+}
+for find, fields in pairs({
+  [find_levels] = { "size", "pri", "nice", "time", "user", "state", "class" },
+  [find_faults] = { "minor", "major" }, [find_io] = { "read", "write", "cancelled", "io", "DLY" },
+  [find_status] = { "swap", "switches", "forced" },
+}) do
+  for _, field in ipairs(fields) do
+    FIND[field] = find
+  end
+end
+
+local row_meta = { __index = function(row, field)
+  local find = FIND[field]
+  if not find or rawget(row, find) or find ~= find_kstat and not row.k then
+    return nil
+  end
+  rawset(row, find, true)
+  find(row)
+  return rawget(row, field)
+end }
+
+-- --- rows ---------------------------------------------------------------------------------------------------------
+
+-- The row of children that ended of a process, whose PID it has, and of which `figures` are known.
+local function row_of_children(of, figures)
+  figures.process, figures.pid, figures.parent = "children of " .. of.process, of.pid, of.pid
+  figures.identity = "children of " .. of.pid
+  figures.io = (figures.read or figures.write) and (figures.read or 0) + (figures.write or 0)
+  return figures
+end
+
+local LEAST_CPU, LEAST_IO = 1, 102400 -- percent, bytes a second
+
+-- Adds rows of children that ended. has_io: what they read and wrote is looked for, too, which needs that of all.
+local function add_children(list, d, prev, has_io)
+  local cpu, read, written = ended.cpu(d, prev, list), {}, {}
+  if has_io then
+    read, written = ended.io(d, prev)
+  end
+  for i = 1, #list do
+    local row = list[i]
+    local function rate(n)
+      return n and row.elapsed > 0 and n / row.elapsed or nil
+    end
+    local used, r, w = rate(cpu[row.pid]), rate(read[row.pid]), rate(written[row.pid])
+    used = used and used / 1e7
+    if (used or 0) >= LEAST_CPU or (r or 0) + (w or 0) >= LEAST_IO then
+      list[#list + 1] = row_of_children(row, { cpu = used, read = r, write = w })
+    end
+  end
+end
+
+local BY_IO = { ["READ/s"] = true, ["WRITE/s"] = true, ["IO/s"] = true }
+
+-- A row for each process.
+local function all_rows(d, prev, has_io)
+  local list, message = core.figures(d, PROCESS, NOW, CHANGES)
+  if not list then
+    error(message, 0)
+  end
+  for i = 1, #list do
+    local row = list[i]
+    row.pid, row.d, row.is_known, row.process = row.instance, d, prev ~= nil, row.process or row.name
+    local utime, stime = row.utime, row.stime
+    row.cpu = utime and stime and rate_of(row, utime + stime)
+    row.cpu = row.cpu and row.cpu / 1e7
+    setmetatable(row, row_meta)
+  end
+  if prev then
+    add_children(list, d, prev, has_io)
+  end
+  return list
+end
+
+local function rows(d, _, prev, options)
+  local screen = options.screen
+  local list = all_rows(d, prev, not screen or BY_IO[screen.sort])
+  local about = screen and screen.about
+  if about and about.group then
+    local chosen = {}
+    for _, row in ipairs(list) do
+      local group = row.group or ""
+      chosen[#chosen + 1] = (group == about.group or group:sub(1, #about.group + 1) == about.group .. "/") and row or nil
+    end
+    return chosen
+  end
+  return list
+end
+
+-- --- those that tell most -----------------------------------------------------------------------------------------
+
+local MOST = 5 -- rows beside other tables
+local FIGURES = { memory = "rss", swap = "rss", disk = "io", fs = "io", table = "nlwp" } -- by what the verdict is about
+
+-- What makes others wait for memory is who reads pages from disks, if anybody does.
+local function figure_of(verdict, list)
+  local figure = FIGURES[verdict.resource] or "cpu"
+  if figure == "rss" and (verdict.severity or 0) > 0 then
+    for _, row in ipairs(list) do
+      if (row.major or 0) > 0 then
+        return "major"
+      end
+    end
+  end
+  return figure
+end
+
+-- The few processes that belong beside the verdict, the first by the resource that is worst.
+local function telling(d, _, prev, options)
+  local verdict = options.screen and options.screen.verdict or {}
+  local by_io = FIGURES[verdict.resource] == "io"
+  local list = all_rows(d, prev, by_io)
+  local figure, found = figure_of(verdict, list), {}
+  for _, row in ipairs(list) do
+    found[#found + 1] = (row[figure] or 0) > 0 and row or nil
+  end
+  table.sort(found, function(a, b)
+    local x, y = a[figure], b[figure]
+    return x > y or x == y and (a.pid or 0) < (b.pid or 0)
+  end)
+  for i = #found, MOST + 1, -1 do
+    found[i] = nil
+  end
+  return found
+end
+
+-- --- the view -----------------------------------------------------------------------------------------------------
+
+local function identity(row)
+  return row.identity or ("%.0f"):format(row.pid)
+end
+
+local function parent(row)
+  return row.parent and ("%.0f"):format(row.parent)
+end
+
+-- A process's statistics; of children that ended those of their parent.
+local function enter(row)
+  return { view = "statistics", select = { { module = "process", instance = row.pid } } }
+end
+
+local function column(title, field, format, about, priority)
+  return { title, field, format = format, about = about, priority = priority }
+end
+
+local function extra(title, field, format, about)
+  return { title, field, format = format, about = about, priority = 4, hidden = true }
+end
+
+local percent, bytes, count = text.percent, text.bytes, text.number
+
+local function time_text(seconds)
+  local s = math.floor(seconds)
+  return ("%d:%02d:%02d"):format(math.floor(s / 3600), math.floor(s / 60) % 60, s % 60)
+end
+
+local USUAL = {
+  { "PROCESS", "process", kind = "label", about = "name of the program; or children that ended within the interval, and whose" },
+  { "PID", "pid", kind = "label", align = "right", format = "%d" },
+  { "USER", "user", align = "left", priority = 3, elide = "end", about = "effective user" },
+  column("CPU%", "cpu", percent, "CPU time, in percent of one CPU"),
+  column("WAIT%", "wait", percent, "time that its threads waited for a CPU, in percent of the interval", 2),
+  column("RSS", "rss", bytes, "memory in use, shared memory included"),
+  column("READ/s", "read", bytes, "bytes read from disks per second; of other users only root sees it"),
+  column("WRITE/s", "write", bytes, "bytes to be written to disks per second"),
+  column("THREADS", "nlwp", "%d", "threads", 3),
+}
+
+local ALL = {}
+for i, usual in ipairs(USUAL) do
+  ALL[i] = usual
+end
+for _, one in ipairs({
+  extra("IO/s", "io", bytes, "READ/s and WRITE/s together"),
+  extra("CANC/s", "cancelled", bytes, "bytes of WRITE/s that were never written: their file was cut or removed"),
+  extra("DLY%", "DLY", percent, "share of the time in which it waited for disks (sysctl kernel.task_delayacct)"),
+  extra("STATE", "state", nil, "run, sleep, disk (no signal wakes it), stop, zombie, idle"),
+  extra("PPID", "parent", "%d", "parent process"),
+  extra("CLASS", "class", nil, "scheduling class: TS, FIFO, RR, BATCH, IDLE, DEADLINE, EXT"),
+  extra("PRI", "pri", "%d", "priority: 0 to 39, below 0 for real time; less comes first"),
+  extra("NI", "nice", "%d", "nice value: -20 to 19"),
+  extra("TIME", "time", time_text, "CPU time since its start"),
+  extra("SIZE", "size", bytes, "size of the address space"),
+  extra("SWAP", "swap", bytes, "memory swapped out"),
+  extra("MINF/s", "minor", count, "page faults without a disk access per second"),
+  extra("MAJF/s", "major", count, "page faults with a disk access per second"),
+  extra("VCX/s", "switches", count, "context switches of its own will per second"),
+  extra("ICX/s", "forced", count, "context switches because something else got the CPU, per second"),
+  extra("FDS", "open", "%d", "open file descriptors"),
+  { "CGROUP", "group", align = "left", hidden = true, priority = 4, about = "control group" },
+  { "COMMAND", "command", align = "left", hidden = true, priority = 4, elide = "end", about = "command line" },
+}) do
+  ALL[#ALL + 1] = one
+end
+
+local function select_of(...)
+  local list = { { class = "process" } }
+  for _, kind in ipairs({ ... }) do
+    list[#list + 1] = { class = "process_" .. kind }
+  end
+  return list
+end
+
+local function declare(about, make, select, columns, sort)
+  return report({ name = "processes", about = about, optional = true, select = select, rows = make, columns = columns,
+    sort = sort, identity = identity, parent = parent, enter = enter })
+end
+
+return {
+  name = "processes",
+  sections = { declare("Processes: what they use and wait for, and what they read and write.", rows,
+    select_of("sched", "io", "status", "cgroup", "args", "fd"), ALL, "CPU%") },
+  section = declare("Processes that tell most.", telling, select_of("sched", "io"), USUAL),
+}
