@@ -311,8 +311,9 @@ end
 --- What each column shows of a row; of one that is a text, this. Most columns are fields of the row.
 -- @tparam {column,...} columns
 -- @tparam row row
+-- @tparam[opt] {[string]=boolean} hidden titles of columns that are not asked for
 -- @treturn table values, or `text`
-local function values_of(columns, row)
+local function values_of(columns, row, hidden)
   local text = rawget(row, "text")
   if text ~= nil then
     return { text = text }

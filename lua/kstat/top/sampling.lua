@@ -105,7 +105,7 @@ local function advance(self, group, oldest, stay)
   end
   local before = not stay and group.now or nil
   local now
-  -- It reads what this tick asks it for, and not what earlier ones did: rows that are not visible any more cost nothing.
+  -- It reads what this tick asks for, and not what earlier ones did: rows that are not visible any more cost nothing.
   now, message = core.sample(group.chain)
   if not now then
     return nil, message

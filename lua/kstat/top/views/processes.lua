@@ -1,11 +1,11 @@
 --- Processes on a screen: what each uses, how long it waited for a CPU, and what it reads and writes.
 --
--- CPU% and WAIT% are of one CPU, as top has them and kstatlua use names who is to blame; prstat's CPU is of the machine.
--- Of all processes the file "stat" alone is read. A row finds the rest when somebody looks at it: when it is visible,
--- when a column sorts, or when a filter looks for it. What is read now and was not before has no figures of an interval
--- until the next one.
+-- CPU% and WAIT% are of one CPU, as top has them and kstatlua use names who is to blame; prstat's CPU is of the
+-- machine. Of all processes the file "stat" alone is read. A row finds the rest when somebody looks at it: when it is
+-- visible, when a column sorts, or when a filter looks for it. What is read now and was not before has no figures of an
+-- interval until the next one.
 --
--- Children that ended within an interval have a row with the name and the PID of their parent, since they have no other.
+-- Children that ended within an interval have a row with the name and the PID of their parent, as they have no other.
 --
 -- @module kstat.top.views.processes
 local core = require("kstat.core")
@@ -147,10 +147,9 @@ local function rows(d, _, prev, options)
   local list = all_rows(d, prev, not screen or BY_IO[screen.sort])
   local about = screen and screen.about
   if about and about.group then
-    local chosen = {}
+    local chosen, within = {}, (about.group .. "/"):gsub("^//$", "/")
     for _, row in ipairs(list) do
-      local group = row.group or ""
-      chosen[#chosen + 1] = (group == about.group or group:sub(1, #about.group + 1) == about.group .. "/") and row or nil
+      chosen[#chosen + 1] = ((row.group or "") .. "/"):find(within, 1, true) == 1 and row or nil
     end
     return chosen
   end
@@ -225,7 +224,7 @@ local function time_text(seconds)
 end
 
 local USUAL = {
-  { "PROCESS", "process", kind = "label", about = "name of the program; or children that ended within the interval, and whose" },
+  { "PROCESS", "process", kind = "label", about = "name; or children that ended within the interval, and whose" },
   { "PID", "pid", kind = "label", align = "right", format = "%d" },
   { "USER", "user", align = "left", priority = 3, elide = "end", about = "effective user" },
   column("CPU%", "cpu", percent, "CPU time, in percent of one CPU"),
