@@ -100,13 +100,13 @@ read_style(const char *s, size_t n, unsigned *style)
 	return 0;
 }
 
+/* Sets a cell to a character of ASCII. */
 static void
-set_cell(struct ks_cell *cell, const char *bytes, size_t len, unsigned style, bool narrow)
+set_plain(struct ks_cell *cell, char c, unsigned style)
 {
-	if (len == 1 && *bytes == ' ' && (style & ON_BLANKS) == 0)
+	if (c == ' ' && (style & ON_BLANKS) == 0)
 		style = 0;
-	*cell = (struct ks_cell){ .len = (uint8_t)len, .style = (uint8_t)style, .narrow = narrow };
-	memcpy(cell->bytes, bytes, len);
+	*cell = (struct ks_cell){ .bytes = { c }, .len = 1, .style = (uint8_t)style, .narrow = true };
 }
 
 /* Appends what combines with the character of a cell; what does not fit is left out. */
@@ -124,19 +124,21 @@ combine(struct ks_cell *row, int column, const char *bytes, size_t len)
 	cell->narrow = false;
 }
 
-/* Puts a character, or what stands in its place, into the cells from a column on; returns the column behind it, or -1. */
+/* Puts a character that is not ASCII into the cells from a column on; returns the column behind it, or -1. */
 static int
-put_character(struct ks_frame *f, struct ks_cell *row, int column, const char *bytes, size_t len, unsigned style)
+put_wide(struct ks_frame *f, struct ks_cell *row, int column, const char *bytes, size_t len, unsigned style)
 {
-	bool narrow = true;
+	bool narrow;
 	int columns = ks_character_columns(bytes, len, &narrow);
 
 	if (column + columns > f->columns)
 		return -1;
-	if (columns == 0)
+	if (columns == 0) {
 		combine(row, column, bytes, len);
-	else
-		set_cell(&row[column], bytes, len, style, narrow);
+		return column;
+	}
+	row[column] = (struct ks_cell){ .len = (uint8_t)len, .style = (uint8_t)style, .narrow = narrow };
+	memcpy(row[column].bytes, bytes, len);
 	if (columns == 2)
 		row[column + 1] = (struct ks_cell){ .style = (uint8_t)style };
 	return column + columns;
@@ -152,15 +154,23 @@ ks_frame_line(struct ks_frame *f, int row, const char *text, size_t n, bool utf8
 	for (size_t i = 0, len; i < n && column >= 0; i += len) {
 		bool printable;
 
-		if ((len = read_style(text + i, n - i, &style)) > 0)
+		len = ks_plain_length(text + i, n - i);
+		for (size_t k = 0; k < len; k++) {
+			if (column == f->columns)
+				return;
+			set_plain(&cells[column++], text[i + k], style);
+		}
+		if (len > 0 || (len = read_style(text + i, n - i, &style)) > 0)
 			continue;
 		len = ks_character(text + i, n - i, &printable);
-		if (len > 1 && !utf8) {
-			len = 1;
-			printable = false;
+		if (printable && utf8) {
+			column = put_wide(f, cells, column, text + i, len, style);
+			continue;
 		}
-		column = printable ? put_character(f, cells, column, text + i, len, style) :
-		    put_character(f, cells, column, "?", 1, style);
+		if (column == f->columns)
+			return;
+		set_plain(&cells[column++], '?', style);
+		len = utf8 ? len : 1;
 	}
 }
 
@@ -386,6 +396,9 @@ update_row(struct update *u, int row)
 	const size_t first = cell_number(u, row, 0);
 	int columns = u->now->columns, text = columns, from, to = columns;
 
+	if (u->before != NULL && memcmp(&u->now->cells[first], &u->before->cells[first],
+	    (size_t)columns * sizeof(struct ks_cell)) == 0)
+		return;
 	while (text > 0 && is_blank(&u->now->cells[first + (size_t)text - 1]))
 		text--;
 	while (to > 0 && !differs(u, first + (size_t)to - 1))

@@ -138,6 +138,8 @@ describe("a frame", function()
   it("is never wider or higher than the window", function()
     assert.equal("\27[Habc", update({ "abcdef", "x" }, {}, 3, 1))
     assert.equal("\27[Hab", update({ "ab中c" }, {}, 3, 1))
+    assert.equal("\27[Habc", update({ "abcde\204\129" }, {}, 3, 1))
+    assert.equal("\27[Ha??", update({ "a\1\1\1\204\129" }, {}, 3, 1))
     assert.equal("\27[Hx", update({ "xyz", "x" }, {}, 1, 1))
   end)
 
