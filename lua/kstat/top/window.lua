@@ -93,7 +93,7 @@ local function last_line(self)
     parts = { ("%d%s"):format(number, shown.view.label or shown.view.name) }
   end
   parts[#parts + 1] = filter
-  parts[#parts + 1] = " <- -> past  g time  h help  q"
+  parts[#parts + 1] = " <-> past g time h help q"
   return " " .. table.concat(parts, " ")
 end
 
