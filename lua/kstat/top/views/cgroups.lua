@@ -66,6 +66,15 @@ local function new_row(k, d, now, since)
   return row
 end
 
+-- Bytes of one disk in place of all disks: who comes from a disk asks who uses it.
+local function add_disk(row, disk)
+  local io = row.d:lookup("cgroup_io", row.k.instance, row.k.name)
+  local read, write = figures.per_second(io, disk .. "_nread"), figures.per_second(io, disk .. "_nwritten")
+  if io and row.has_rates then
+    row.read, row.write, row.io = read, write, (read or write) and (read or 0) + (write or 0)
+  end
+end
+
 -- The path of the group above.
 local function parent(row)
   local above = row.path:match("^(.*)/[^/]+$")
@@ -128,6 +137,10 @@ local function rows(d, now, prev, options)
   local list = all_rows(d, now, prev, screen.tree)
   for _, row in ipairs(screen.tree and list or {}) do
     row.label = row.path:match("[^/]+$") or row.path -- what stands above it says the rest
+  end
+  local disk = screen.about and screen.about.disk
+  for _, row in ipairs(disk and list or {}) do
+    add_disk(row, disk)
   end
   local is_counted = false
   for _, row in ipairs(list) do

@@ -107,11 +107,13 @@ end
 -- and `load`, how many requests were under way.
 local ADD = {
   io = function(list, k)
+    local from = #list + 1
     published.queues(list, k)
-    local row = list[#list]
-    row.n, row.mean, row.unit, row.load = row["r/s"] + row["w/s"], row.asvc_t > 0 and row.asvc_t / 1e3 or nil, "s",
-      row.worse
-    row.queue = row.worse
+    for i = from, #list do
+      local row = list[i]
+      row.n, row.mean, row.unit = row["r/s"] + row["w/s"], row.asvc_t > 0 and row.asvc_t / 1e3 or nil, "s"
+      row.load, row.queue = row.worse, row.worse
+    end
   end,
   timer = function(list, k)
     local from = #list + 1
@@ -133,7 +135,7 @@ local function add_distributions(list, k)
     local seconds = SECONDS[row.unit]
     row.load = seconds and row.n and row.mean and not row.distribution.since_creation and row.n * row.mean * seconds
   end
-  return #list >= from
+  return #list >= from or k.type == "raw" -- a statsblob has percentiles when it has values
 end
 
 ADD.named, ADD.raw = add_distributions, add_distributions
@@ -202,7 +204,7 @@ local function collect(d, memory)
       list[i].publisher = publisher
     end
     if publisher then
-      has[publisher] = has[publisher] or kind.add ~= nil
+      has[publisher] = has[publisher] or #list >= from
       plain[publisher] = plain[publisher] or {}
       table.insert(plain[publisher], not kind.add and k or nil)
     end
