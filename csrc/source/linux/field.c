@@ -64,8 +64,8 @@ ks_field_meta(const struct ks_field *table, const char *stat)
 static bool
 has_key(const struct ks_field *f, const char *key, size_t n)
 {
-	/* A damaged file may have a NUL in a name, at which strncmp() stops. */
-	return f->key != NULL && strncmp(f->key, key, n) == 0 && strlen(f->key) == n;
+	/* Most begin otherwise. A damaged file may have a NUL in a name, at which strncmp() stops. */
+	return n > 0 && f->key != NULL && f->key[0] == key[0] && strncmp(f->key, key, n) == 0 && strlen(f->key) == n;
 }
 
 size_t
