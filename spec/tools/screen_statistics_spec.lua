@@ -140,6 +140,15 @@ describe("the view of any statistics", function()
     assert.matches("app:0:k100:calls\n[^\n]*\n +a counter\n +value 200, rate 100 per second\n", press("e"))
   end)
 
+  it("leads to the view that is about a row's kstat", function()
+    local enter = statistics.sections[1].enter
+    assert.same({ view = "processes", filter = "sh" }, enter({ class = "process_io", kstat_name = "sh,io" }))
+    assert.same({ view = "disks", filter = "vda" }, enter({ class = "disk", kstat_name = "vda" }))
+    assert.same({ view = "published", filter = "job_ns" },
+      enter({ class = "misc", kstat_name = "job_ns", publisher = "shop" }))
+    assert.is_nil(enter({ class = "misc", kstat_name = "system_misc" }))
+  end)
+
   it("says which operand selects nothing", function()
     start({ "nosuch" })
     assert.matches("no kstat matches 'nosuch'", tick())

@@ -184,6 +184,14 @@ local function explain(row, options)
       row.rate and (", rate %s per second"):format(core.tostring(row.rate)) or "") }
 end
 
+local BELOW = { process = "processes", cgroup = "cgroups", disk = "disks", net = "disks" } -- by class
+
+-- What the key enter shows of a row: the view that is about its kstat.
+local function enter(row)
+  local view = row.publisher and "published" or BELOW[row.class:match("^[^_]*")]
+  return view and { view = view, filter = row.kstat_name:match("^[^,]*") }
+end
+
 local section = report({
   name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
   operands = "module[:instance[:name[:statistic]]]", optional = true, select = selected, columns = columns, rows = rows,
@@ -192,7 +200,7 @@ local section = report({
     { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
   },
   check = function(options) return select(2, order.wanted(options.filter or "")) end,
-  sort = "rate", identity = function(row) return row.name end, explain = explain,
+  sort = "rate", identity = function(row) return row.name end, enter = enter, explain = explain,
 })
 
 local NEXT = { all = "counters", counters = "gauges", gauges = "all" }
