@@ -196,9 +196,11 @@ end
 
 -- --- the view ---------------------------------------------------------------------------------------------------
 
+-- The processes of a group; where it is about I/O, those that do most of what the group does most.
 local function enter(row, options)
-  local by_io = options.screen and options.screen.sort == "IO/s"
-  return { view = "processes", filter = row.path, group = row.path, sort = by_io and "WRITE/s" or nil }
+  local by_io = options.screen.sort == "IO/s"
+  return { view = "processes", group = row.path,
+    sort = by_io and ((row.read or 0) > (row.write or 0) and "READ/s" or "WRITE/s") or nil }
 end
 
 local function explain(row, options)
