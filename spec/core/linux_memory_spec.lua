@@ -69,7 +69,8 @@ describe("memory and tables", function()
 
   it("show how full the kernel's tables are", function()
     same("unix:0:tables", { files = "1024", files_max = "1631329", inodes = "5000", inodes_free = "120",
-      dentries = "9000", dentries_unused = "800", dentries_negative = "70", threads = "345", threads_max = "7801",
+      dentries = "9000", dentries_unused = "800", dentries_negative = "70", threads = "345", threads_running = "5",
+      threads_max = "7801",
       pid_max = "32768", ptys = "2", ptys_max = "4096", aio_requests = "3" })
     same("unix:0:entropy", { available = "256", poolsize = "256" })
     assert.equal("tsc", d.stat["unix:0:clock:source"])

@@ -30,7 +30,7 @@ end
 -- Those that a machine has once, of a difference.
 local OF_MACHINE = {
   cpu = function(d)
-    local running = now(d:lookup("unix", 0, "sys"), "procs_running")
+    local running = now(d:lookup("unix", 0, "tables"), "threads_running")
     return running and "run queue " .. text.number(running)
   end,
   memory = function(d) return amount(now(d:lookup("unix", 0, "meminfo"), "MemAvailable"), "available") end,
@@ -69,9 +69,5 @@ function levels.of(d, row)
   local of_machine, of_one = OF_MACHINE[row.resource], row.k and OF_ONE[row.resource]
   return of_machine and of_machine(d) or of_one and of_one(row.k) or nil
 end
-
---- The kstats that levels need beside those of kstat.use.resources.
--- @table select
-levels.select = { { module = "unix", instance = 0, name = "sys" } }
 
 return levels

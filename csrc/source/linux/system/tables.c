@@ -18,6 +18,7 @@
 
 static const struct ks_field table_fields[] = {
 	GAUGE("threads", NULL, "processes and threads on the machine"),
+	GAUGE("threads_running", NULL, "processes and threads that run or wait for a CPU"),
 	LIMIT("threads_max", "kernel/threads-max", "how many threads there may be"),
 	LIMIT("pid_max", "kernel/pid_max", "the largest number of a process or thread, plus one"),
 	GAUGE("files", "fs/file-nr#0", "open files"),
@@ -43,7 +44,7 @@ have_threads(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *de
 {
 	const struct ks_image *im = ks_linux_try(lx, &ks_loadavg_file);
 	struct ks_text t, word;
-	uint64_t v;
+	uint64_t running, all;
 
 	(void)dir;
 	(void)dev;
@@ -52,10 +53,12 @@ have_threads(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *de
 	t = ks_text_of(im->data, im->len);
 	for (int i = 0; i < 3; i++)
 		(void)ks_text_word(&t, &word);
-	if (ks_text_u64(&t, &v) && ks_text_starts(&t, "/")) {
-		t.p++;
-		if (ks_text_u64(&t, &v))
-			ks_have(vals, 0, v);
+	if (!ks_text_u64(&t, &running) || !ks_text_starts(&t, "/"))
+		return;
+	t.p++;
+	if (ks_text_u64(&t, &all)) {
+		ks_have(vals, 0, all);
+		ks_have(vals, 1, running);
 	}
 }
 
