@@ -34,8 +34,8 @@ local function check_processes(d, options)
   end
 end
 
-local function make_rows(d, _, prev, options)
-  local list = rows.of(d, prev, options.operands, options.openmetrics)
+local function make_rows(d, now, prev, options)
+  local list = rows.of(d, now, prev, options.operands, options.openmetrics)
   local most = options.watch and select(2, stdout.window())
   check_processes(d, options)
   local narrow, hidden = most and #list > most - 3, 0

@@ -71,12 +71,16 @@ gather(struct gathered *g, kstat_t *ksp)
 	return 0;
 }
 
-/* Sorts what was gathered if need be. Its memory becomes, in place, the array of pointers of `out`, which owns it. */
+/* Sorts what was gathered if need be; processes come in order. Its memory becomes, in place, the array of pointers of `out`, which owns it. */
 static void
 finish(struct gathered *g, bool sort, struct ks_selection *out)
 {
-	if (sort && g->n > 1)
-		qsort(g->found, g->n, sizeof(*g->found), compare_placed);
+	for (size_t i = 1; sort && i < g->n; i++) {
+		if (compare_placed(&g->found[i - 1], &g->found[i]) > 0) {
+			qsort(g->found, g->n, sizeof(*g->found), compare_placed);
+			break;
+		}
+	}
 	out->ksp = (kstat_t **)(void *)g->found;
 	for (size_t i = 0; i < g->n; i++) {
 		kstat_t *ksp = g->found[i].ksp;

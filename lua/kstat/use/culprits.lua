@@ -2,8 +2,10 @@
 -- gives the names when they are wanted, because most machines are well; nil: nobody is known.
 --
 -- @module kstat.use.culprits
+local core = require("kstat.core")
 local ended = require("kstat.ended")
 local figures = require("kstat.use.figures")
+local selector = require("kstat.selector")
 local text_of = require("kstat.text")
 
 local culprits = {}
@@ -12,14 +14,13 @@ local culprits = {}
 -- @table select
 culprits.select = { { class = "process" }, { class = "process_io" } }
 
+local PROCESSES, IO = { selector.compile(culprits.select[1]) }, { selector.compile(culprits.select[2]) }
+
 --- Reads them, so that the next difference has them: what is asked for at a warning only would be missing there.
--- @tparam difference d
-function culprits.read(d)
-  for _, selector in ipairs(culprits.select) do
-    for k in d:each(selector) do
-      k:get("utime", "nread")
-    end
-  end
+-- @tparam sample now which grows, see kstat.sample
+function culprits.read(now)
+  assert(core.sample_add(now, PROCESSES))
+  assert(core.sample_add(now, IO))
 end
 
 local MOST = 3 -- names
@@ -31,7 +32,7 @@ local function bytes(n)
 end
 
 --- Names a process.
--- @tparam kstat k of class process
+-- @tparam kstat|table k of class process, or a table with its `name` and `instance`
 -- @treturn string such as "nginx[1234]"
 function culprits.name(k)
   return ("%s[%d]"):format((k.name:gsub(",%l+$", "")), k.instance)
@@ -54,10 +55,23 @@ local function top(list, figure, name, format)
   return names[1] and table.concat(names, ", ")
 end
 
-local function processes(d, class, figure, format)
-  return function()
-    return top(d:select({ class = class }), figure, culprits.name, format)
+-- What a process counted per second, of the fields of its table; nil: nothing is known.
+local function per_second(p, ...)
+  local sum
+  for i = 1, select("#", ...) do
+    local n = p[select(i, ...)]
+    sum = type(n) == "number" and (sum or 0) + math.max(n, 0) or sum
   end
+  return sum and p.elapsed > 0 and sum / p.elapsed or nil
+end
+
+local function number(value)
+  return type(value) == "number" and value or nil
+end
+
+-- Tables of all processes with what they counted (changes), and with what they have now (values).
+local function all_processes(d, changes, values)
+  return assert(core.figures(d, PROCESSES, values or {}, changes))
 end
 
 --- Those that use most CPU time, in percent of one CPU, with their children that ended.
@@ -67,11 +81,11 @@ end
 function culprits.cpu(d, prev)
   return function()
     local children = ended.cpu(d, prev)
-    return processes(d, "process", function(k)
-      local time = figures.count(k, "utime", "stime")
-      time = time and k.elapsed > 0 and (time + (children[k.instance] or 0)) / k.elapsed
+    return top(all_processes(d, { utime = "utime", stime = "stime" }), function(p)
+      p.children = children[p.instance]
+      local time = (p.utime or p.stime) and per_second(p, "utime", "stime", "children")
       return time and time >= 1e7 and time / 1e7
-    end, function(n) return ("%.0f%%"):format(n) end)()
+    end, culprits.name, function(n) return ("%.0f%%"):format(n) end)
   end
 end
 
@@ -79,7 +93,10 @@ end
 -- @tparam difference d
 -- @treturn function
 function culprits.memory(d)
-  return processes(d, "process", function(k) return figures.now(k, "rssize") end, bytes)
+  return function()
+    return top(all_processes(d, {}, { rssize = "rssize" }), function(p) return number(p.rssize) end, culprits.name,
+      bytes)
+  end
 end
 
 --- Who makes others wait for memory: the control groups that met their limit of it; or else the processes that read
@@ -89,8 +106,10 @@ end
 function culprits.pressure(d)
   local limited = culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
     function(n) return ("%.0f times/s at its limit"):format(n) end)
-  local faulting = processes(d, "process", function(k) return figures.per_second(k, "majf") end,
-    function(n) return ("%.0f faults/s"):format(n) end)
+  local function faulting()
+    return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, "majf") end, culprits.name,
+      function(n) return ("%.0f faults/s"):format(n) end)
+  end
   return function()
     return limited() or faulting() or culprits.memory(d)()
   end
@@ -102,11 +121,11 @@ end
 function culprits.threads(d)
   return function()
     local first, sums = {}, {}
-    for k in d:each({ class = "process" }) do
-      first[#first + 1] = not sums[k.name] and k or nil
-      sums[k.name] = (sums[k.name] or 0) + (figures.now(k, "nlwp") or 0)
+    for _, p in ipairs(all_processes(d, {}, { nlwp = "nlwp" })) do
+      first[#first + 1] = not sums[p.name] and p or nil
+      sums[p.name] = (sums[p.name] or 0) + (number(p.nlwp) or 0)
     end
-    return top(first, function(k) return sums[k.name] end, function(k) return k.name end,
+    return top(first, function(p) return sums[p.name] end, function(p) return p.name end,
       function(n) return ("%d threads"):format(n) end)
   end
 end
@@ -116,22 +135,22 @@ end
 -- @tparam sample|nil prev the earlier sample; nil: children that ended are not known
 -- @treturn function
 function culprits.io(d, prev)
-  local function moved(k) return figures.per_second(k, "nread", "nwritten") end
   local function rate(n) return bytes(n) .. "/s" end
   local function moving()
     local read, written = ended.io(d, prev)
-    local list = d:select({ class = "process_io" })
+    local list = assert(core.figures(d, IO, {}, { nread = "nread", nwritten = "nwritten" }))
     for i = 1, #list do
-      local k = list[i]
-      local n = (read[k.instance] or 0) + (written[k.instance] or 0)
-      list[#list + 1] = n > 0 and k.elapsed > 0 and { of = k, moved = n / k.elapsed } or nil
+      local p = list[i]
+      list[#list + 1] = (read[p.instance] or written[p.instance]) and { of = p, elapsed = p.elapsed,
+        nread = read[p.instance], nwritten = written[p.instance] } or nil
     end
-    return top(list, function(k) return type(k) == "table" and k.moved or moved(k) end, function(k)
-      return type(k) == "table" and "ended children of " .. culprits.name(k.of) or culprits.name(k)
+    return top(list, function(p) return per_second(p, "nread", "nwritten") end, function(p)
+      return p.of and "ended children of " .. culprits.name(p.of) or culprits.name(p)
     end, rate)
   end
   return function()
-    return moving() or culprits.groups(d, moved, rate)()
+    return moving() or
+      culprits.groups(d, function(k) return figures.per_second(k, "nread", "nwritten") end, rate)()
   end
 end
 

@@ -155,12 +155,13 @@ end
 
 --- The same with reasons: `why`, `who` is to blame, and `reasons`, both in one text for people.
 -- @tparam difference d
--- @tparam sample|nil prev
+-- @tparam sample now the later one, which grows
+-- @tparam sample|nil prev the earlier one
 -- @tparam[opt] {string,...} names
 -- @tparam[opt=false] boolean steady
 -- @treturn {table,...}
-function rows.of(d, prev, names, steady)
-  culprits.read(d)
+function rows.of(d, now, prev, names, steady)
+  culprits.read(now)
   local list = rows.measure(d, prev, names, steady)
   for i = 1, #list do
     rows.tell(list[i])

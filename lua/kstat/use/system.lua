@@ -1,10 +1,14 @@
 --- Processes that are in trouble, and the clock, as kstatlua use measures them.
 --
 -- @module kstat.use.system
+local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
+local selector = require("kstat.selector")
 
 local now = figures.now
+local PROCESSES, WITH_DESCRIPTORS = { selector.compile({ class = "process" }) },
+  { selector.compile({ class = "process_fd" }) }
 
 local limits = {
   { "process", "utilization", "descriptors", unit = "%", warning = 90, file = "/proc/PID/fd, /proc/PID/limits",
@@ -22,8 +26,8 @@ local limits = {
 
 -- The process that is nearest to its limit of descriptors, in percent.
 local function descriptors(d)
-  return figures.most(d:select({ class = "process_fd" }), function(k)
-    return figures.percent(now(k, "open"), now(k, "limit"))
+  return figures.most(assert(core.figures(d, WITH_DESCRIPTORS, { open = "open", limit = "limit" })), function(p)
+    return type(p.open) == "number" and type(p.limit) == "number" and figures.percent(p.open, p.limit) or nil
   end)
 end
 
@@ -33,21 +37,27 @@ local function is_any_disk_busy(d)
   return most and most >= 0.5
 end
 
--- Processes that were not woken all the time, those of the kernel aside, and parents of zombies with their number.
+-- Whether a process in state D was not woken all the time; those of the kernel aside.
+local function is_stuck(d, prev, p)
+  local k, before = d:lookup("process", p.instance, p.name), prev and prev:lookup("process", p.instance, p.name)
+  return (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 and before and
+    before:get("state") == "D"
+end
+
+-- Processes that are stuck; parents of zombies with their number, and how many these are; and whether there are any
+-- processes at all.
 local function in_trouble(d, prev)
   local stuck, parents, zombies = {}, {}, 0
-  local idle = not is_any_disk_busy(d)
-  for _, k in ipairs(d:select({ class = "process" })) do
-    local state = now(k, "state", "string")
-    if state == "Z" then
-      local parent = now(k, "ppid") or 0
+  local idle, list = not is_any_disk_busy(d), assert(core.figures(d, PROCESSES, { state = "state", ppid = "ppid" }))
+  for _, p in ipairs(list) do
+    if p.state == "Z" then
+      local parent = type(p.ppid) == "number" and p.ppid or 0
       zombies, parents[parent] = zombies + 1, (parents[parent] or 0) + 1
-    elseif state == "D" and idle and (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 then
-      local before = prev and prev:lookup(k.module, k.instance, k.name)
-      stuck[#stuck + 1] = before and before:get("state") == "D" and culprits.name(k) or nil
+    elseif p.state == "D" and idle and is_stuck(d, prev, p) then
+      stuck[#stuck + 1] = culprits.name(p)
     end
   end
-  return stuck, zombies, parents
+  return stuck, parents, zombies, #list > 0
 end
 
 -- The parent of most zombies.
@@ -69,13 +79,12 @@ local function parent_of(d, parents)
 end
 
 local function processes(d, add, prev)
-  local stuck, zombies, parents = in_trouble(d, prev)
+  local stuck, parents, zombies, known = in_trouble(d, prev)
   local share, of = descriptors(d)
   local who = of and culprits.name(of)
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
-    stuck = (next(parents) or #d:select({ class = "process" }) > 0) and #stuck or nil,
-    zombies = zombies,
+    stuck = known and #stuck or nil, zombies = zombies,
   }, { descriptors = who, ["descriptors used up"] = who, zombies = parent_of(d, parents),
     stuck = table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
 end

@@ -184,17 +184,16 @@ end
 -- --- the report ---------------------------------------------------------------------------------------------------
 
 -- Rows of levels alone: what the first sample knows.
-local function measure(d, now, prev)
-  if prev then
-    culprits.read(d)
-    return use.measure(d, prev)
+local function measure(d, now, prev, options)
+  if not options.screen.past then
+    culprits.read(now)
   end
-  return use.measure(now - now, nil)
+  return use.measure(prev and d or now - now, prev)
 end
 
 local function rows(d, now, prev, options)
   local screen = options.screen
-  local list = measure(d, now, prev)
+  local list = measure(d, now, prev, options)
   screen.recent = screen.recent or recent.new()
   if prev and not screen.past then
     screen.recent:add(prev.time_of_day, now.time_of_day, list)
@@ -246,13 +245,7 @@ end
 
 local section = report({
   name = "resources", about = "Resources that are short or busy, and the state of each.", optional = true,
-  select = function()
-    local list = resources.select({})
-    for _, selector in ipairs(levels.select) do
-      list[#list + 1] = selector
-    end
-    return list
-  end,
+  select = resources.select({}),
   rows = rows, complete = complete, enter = enter, explain = explain, identity = title_of,
   columns = {
     { "RESOURCE", title_of, kind = "label", about = "CPUs, memory, disks, file systems, links and so on" },
