@@ -335,5 +335,6 @@ local function head(screen)
   return lines
 end
 
-return { name = "resources", head = head, sections = { section, require("kstat.top.views.cgroups").section,
+return { name = "resources", head = head, sections = { section,
+  require("kstat.top.views.processes").section, require("kstat.top.views.cgroups").section,
   require("kstat.top.views.published").section } }
