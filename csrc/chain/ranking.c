@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/number.h"
 
+#define NO_NAME "out of memory for the name of a statistic"
+
 void
 ks_ranking_start(struct ks_ranking *r, const struct ks_ranking_query *query)
 {
@@ -181,6 +183,16 @@ is_idle(const struct ks_ranked *row)
 	return (isnan(row->rate) ? row->number : row->rate) == 0;
 }
 
+/* Stores the name of a row, with a NUL, in r->name. False: memory is short. */
+static bool
+spell(struct ks_ranking *r, const struct ks_ranked *row)
+{
+	ks_buf_reset(&r->name);
+	ks_ranked_name(row, &r->name);
+	ks_buf_addc(&r->name, '\0');
+	return !r->name.failed;
+}
+
 /* Whether the query wants a row whose statistic is selected. */
 static bool
 passes(struct ks_ranking *r, const struct ks_ranked *row)
@@ -189,13 +201,20 @@ passes(struct ks_ranking *r, const struct ks_ranked *row)
 
 	if ((row->counter ? q->no_counters : q->no_gauges) || (q->no_idle && is_idle(row)))
 		return false;
-	if (q->text == NULL && q->pattern == NULL)
+	if (q->text == NULL && q->pattern == NULL && q->name == NULL)
 		return true;
-	ks_buf_reset(&r->name);
-	ks_ranked_name(row, &r->name);
-	ks_buf_addc(&r->name, '\0');
-	return !r->name.failed && (q->text == NULL || strcasestr(r->name.data, q->text) != NULL) &&
+	return spell(r, row) && (q->text == NULL || strcasestr(r->name.data, q->text) != NULL) &&
+	    (q->name == NULL || strcmp(r->name.data, q->name) == 0) &&
 	    (q->pattern == NULL || ks_pattern_match(q->pattern, r->name.data, r->name.len - 1));
+}
+
+/* Whether the one row that is wanted may be of a kstat. */
+static bool
+may_be_of(struct ks_ranking *r, const kstat_t *ksp)
+{
+	const struct ks_ranked any = { .ksp = ksp, .stat = "" };
+
+	return r->query.name == NULL || (spell(r, &any) && strncmp(r->query.name, r->name.data, r->name.len - 1) == 0);
 }
 
 int
@@ -208,6 +227,8 @@ ks_ranking_add(struct ks_ranking *r, const struct ks_delta *d, kstat_ctl_t *kc)
 	struct ks_cursor first;
 	struct ks_delta_stat s;
 
+	if (!may_be_of(r, d->now))
+		return r->name.failed ? ks_fail(ENOMEM, NO_NAME) : 0;
 	ks_delta_cursor_open(&c, d, kc);
 	for (first = c.now; ks_delta_cursor_next_change(&c, &s); row.position++) {
 		if (are_timers && strcmp(s.name, "name") == 0) {
@@ -221,8 +242,9 @@ ks_ranking_add(struct ks_ranking *r, const struct ks_delta *d, kstat_ctl_t *kc)
 		if (!passes(r, &row))
 			continue;
 		r->passed++;
+		r->ahead += q->behind != NULL && comes_before(q, &row, q->behind);
 		if (keep(r, &row) != 0)
 			return -1;
 	}
-	return r->name.failed ? ks_fail(ENOMEM, "out of memory for the name of a statistic") : 0;
+	return r->name.failed ? ks_fail(ENOMEM, NO_NAME) : 0;
 }

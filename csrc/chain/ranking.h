@@ -34,6 +34,8 @@ struct ks_ranking_query {
 	const char *text; /* only names (see ks_ranked_name) with this in them, without case; NULL: all. Borrowed */
 	const struct ks_pattern *pattern; /* only names that match it; NULL: all. Borrowed */
 	size_t most;
+	const char *name; /* only the row of this name; NULL: all. Borrowed */
+	const struct ks_ranked *behind; /* rows that come before this one are counted; NULL: none. Borrowed */
 };
 
 struct ks_ranked {
@@ -55,6 +57,7 @@ struct ks_ranking {
 	size_t n, cap;
 	size_t total;  /* rows that there are, twins not counted if they are not wanted */
 	size_t passed; /* those that the query wants */
+	size_t ahead;  /* of these, those before query.behind, of the same kstats */
 	uint32_t kstats;
 	struct ks_buf name; /* scratch */
 };

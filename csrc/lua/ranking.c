@@ -142,14 +142,63 @@ take(struct ks_ranking *r, const struct ks_lua_place *p, const struct ks_selecti
 	return 0;
 }
 
+/* A ranking that the collector frees, pushed. */
+static struct ks_ranking *
+new_ranking(lua_State *L, const struct ks_ranking_query *query)
+{
+	struct ks_ranking *r = ks_lua_newuserdata(L, sizeof(*r));
+
+	ks_lua_setmetatable(L, RANKING);
+	ks_ranking_start(r, query);
+	return r;
+}
+
 /*
- * rank(difference, selectors, how) -> array of rows, how many there are, how many pass | nil, message, errno; false and
- * a message if a kstat was not read during the tick of the sample. The fields of `how`, each may be nil: `sort` ("rate",
- * "value" or "name"), `reverse`, `show` ("all", "counters" or "gauges"), `skip_idle`, `skip_twins`, `text` and
- * `pattern`, see struct ks_ranking_query; and of the rows that pass `first` (the number of the first one that is
- * returned, from 1) and `most` (how many are at most). A row has `name`, its parts `module`, `instance`, `kstat_name`
- * and `statistic`, the kstat's `class`, `counter` (boolean), `rate`, `value`, `unit`, and of what is published
- * `publisher`, `uid` and `pid`.
+ * Stores the number of the row with the name query.name in the order, or 0 if there is none that passes: one walk finds
+ * it, another one counts what comes before. 0, or -1 with errno.
+ */
+static int
+find_place(lua_State *L, struct ks_ranking_query query, const struct ks_lua_place *p, const struct ks_selection *sel,
+    size_t *place)
+{
+	struct ks_ranking *found, *r;
+
+	query.most = 1;
+	found = new_ranking(L, &query);
+	if (take(found, p, sel) != 0)
+		return -1;
+	*place = 0;
+	if (found->n == 0)
+		return 0;
+	query.most = 0;
+	query.name = NULL;
+	query.behind = &found->row[0];
+	r = new_ranking(L, &query);
+	if (take(r, p, sel) != 0)
+		return -1;
+	*place = r->ahead + 1;
+	return 0;
+}
+
+/* Pushes the rows from number `first` on, counted from 0. */
+static void
+push_rows(lua_State *L, const struct ks_lua_place *p, const struct ks_ranking *r, size_t first)
+{
+	lua_createtable(L, r->n > first ? (int)(r->n - first) : 0, 0);
+	for (size_t i = first; i < r->n; i++) {
+		push_row(L, p, &r->row[i]);
+		lua_rawseti(L, -2, (int)(i - first) + 1);
+	}
+}
+
+/*
+ * rank(difference, selectors, how) -> array of rows, how many there are, how many pass, the number of the row `place` or
+ * nil | nil, message, errno; false and a message if a kstat was not read during the tick of the sample. The fields of
+ * `how`, each may be nil: `sort` ("rate", "value" or "name"), `reverse`, `show` ("all", "counters" or "gauges"),
+ * `skip_idle`, `skip_twins`, `text` and `pattern`, see struct ks_ranking_query; of the rows that pass `first` (the number
+ * of the first one that is returned, from 1) and `most` (how many are at most); `place`: the name of a row whose number
+ * is asked for. A row has `name`, its parts `module`, `instance`, `kstat_name` and `statistic`, the kstat's `class`,
+ * `counter` (boolean), `rate`, `value`, `unit`, and of what is published `publisher`, `uid` and `pid`.
  */
 static int
 rank(lua_State *L)
@@ -158,7 +207,8 @@ rank(lua_State *L)
 	struct ks_selection *sel;
 	struct ks_ranking *r;
 	struct ks_lua_place p;
-	size_t first;
+	size_t first, place = 0;
+	const char *name;
 	int failed;
 
 	lua_settop(L, 3);
@@ -168,28 +218,31 @@ rank(lua_State *L)
 	first = count_of(L, 3, "first", 1);
 	first = first > 0 ? first - 1 : 0;
 	q.most = count_of(L, 3, "most", SIZE_MAX - first) + first;
+	lua_getfield(L, 3, "place");
+	name = luaL_optstring(L, -1, NULL);
 	q.selectors = ks_lua_checkselectors(L, 2, &q.nselectors);
 	sel = ks_lua_newselection(L);
-	r = ks_lua_newuserdata(L, sizeof(*r));
-	ks_lua_setmetatable(L, RANKING);
-	ks_ranking_start(r, &q);
 	failed = ks_lua_selectfrom(L, &p, q.selectors, q.nselectors, sel);
 	if (failed > 0)
 		return failed;
+	r = new_ranking(L, &q);
 	if (take(r, &p, sel) != 0)
+		return ks_lua_fail(L);
+	q.name = name;
+	if (name != NULL && find_place(L, q, &p, sel, &place) != 0)
 		return ks_lua_fail(L);
 	ks_chain_warn_of_selectors(p.chain->kc, q.selectors, q.nselectors);
 	ks_ranking_finish(r);
-	lua_createtable(L, r->n > first ? (int)(r->n - first) : 0, 0);
-	for (size_t i = first; i < r->n; i++) {
-		push_row(L, &p, &r->row[i]);
-		lua_rawseti(L, -2, (int)(i - first) + 1);
-	}
+	push_rows(L, &p, r, first);
 	lua_pushinteger(L, (lua_Integer)r->total);
 	lua_pushinteger(L, (lua_Integer)r->passed);
+	if (place > 0)
+		lua_pushinteger(L, (lua_Integer)place);
+	else
+		lua_pushnil(L);
 	ks_ranking_free(r);
 	ks_selection_free(sel);
-	return 3;
+	return 4;
 }
 
 void

@@ -41,7 +41,7 @@ local function rank(how, ...)
   for i, text in ipairs({ ... }) do
     selectors[i] = assert(kstat.selector(text))
   end
-  return assert(core.rank(d, selectors, how or {}))
+  return core.rank(d, selectors, how or {})
 end
 
 local function names(rows)
@@ -117,6 +117,20 @@ describe("a ranking of statistics", function()
         end
       end
     end
+  end)
+
+  it("finds the place of a row", function()
+    for _, how in ipairs({ {}, { reverse = true, show = "counters" }, { sort = "name", text = "sd" } }) do
+      for i, row in ipairs((rank(how))) do
+        how.place, how.most = row.name, 3
+        assert.equal(i, (select(4, rank(how))))
+        how.place, how.most = nil, nil
+      end
+    end
+    for _, name in ipairs({ "app:0:fast:nosuch", "app:0:fast:", "", "sd:9:sd9:nread:x" }) do
+      assert.is_nil((select(4, rank({ place = name }))))
+    end
+    assert.is_nil((select(4, rank({ place = "sd:9:sd9:nread", text = "sd10" }))))
   end)
 
   it("passes a text without case, a pattern, a kind, and what is not idle", function()
