@@ -164,6 +164,7 @@ local function tell(self, part)
   screen.width, screen.height, screen.utf8, screen.lines = self.width, self.height, self.utf8, self.height
   screen.sort, screen.reverse, screen.offset = part.sort, part.up ~= part.reverse, part.offset
   screen.tree, screen.filter = self.shown.tree, self.shown.filter
+  screen.selected = part == self:part() and self.shown.selected or nil
 end
 
 local function make_rows(self, part, group)

@@ -51,11 +51,11 @@ end
 
 local function rank(d, options, how)
   local selectors = named(options) or tool.selectors(DEFAULT)
-  local list, total, passed = core.rank(d, selectors, how)
+  local list, total, passed, place = core.rank(d, selectors, how)
   if list and total == 0 and not named(options) then
-    list, total, passed = core.rank(d, tool.selectors({ "*" }), how)
+    list, total, passed, place = core.rank(d, tool.selectors({ "*" }), how)
   end
-  return list or error(total, 0), total, passed
+  return list or error(total, 0), total, passed, place
 end
 
 local function is_data(options)
@@ -107,6 +107,29 @@ local function lines_without_rows(d, options)
   return list
 end
 
+local function has(list, name)
+  for _, row in ipairs(list) do
+    if row.name == name then
+      return true
+    end
+  end
+  return false
+end
+
+-- The number of the first row of the window, of which the rows are in `list`: the window follows the selected row, and
+-- what there are fewer of than before.
+local function first_of(d, options, how, list, passed)
+  local first, name = how.first, options.screen.selected
+  if name and passed > #list and not has(list, name) then
+    local most = how.most
+    how.place, how.most = name, 0
+    local _, _, _, place = rank(d, options, how)
+    how.place, how.most = nil, most
+    first = place and (place < first and place or place - most + 1) or first
+  end
+  return math.max(1, first > passed and passed - how.most + 1 or first)
+end
+
 -- The rows from the first visible one on.
 local function visible_rows(d, prev, options)
   local screen = options.screen
@@ -116,8 +139,9 @@ local function visible_rows(d, prev, options)
   local how = how_of(options)
   how.skip_idle, how.first, how.most = screen.skip_idle, (screen.offset or 0) + 1, screen.lines
   local list, total, passed = rank(d, options, how)
-  if #list == 0 and passed > 0 then -- there are fewer than before
-    how.first = math.max(1, passed - how.most + 1)
+  local first = first_of(d, options, how, list, passed)
+  if first ~= how.first then
+    how.first = first
     list = rank(d, options, how)
   end
   if prev then
