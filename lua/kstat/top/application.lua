@@ -48,7 +48,7 @@ local function open_view(self, view, about)
   end
   local first = shown.parts[1]
   if about and about.sort then
-    first.sort, first.up, first.by = about.sort, false, nil
+    first.sort, first.up, first.by = about.sort, about.up or false, nil
   end
   shown.groups = self.group(shown)
   return shown
@@ -63,7 +63,7 @@ function app.new(given)
   local self = setmetatable({ views = given.views, interval = given.interval or 1, host = given.host or "",
     coloured = given.coloured, group = given.group, kept = {}, before = {}, width = 80, height = 24, utf8 = false,
     mode = "live" }, app)
-  self:show(given.view or self.views[1].name)
+  self:show(given.view or self.views[1].name, given.about)
   if given.filter then
     self:set_filter(given.filter)
   end
@@ -85,7 +85,8 @@ end
 
 --- Shows a view; as it was left, or anew if it is about something.
 -- @string name
--- @tparam[opt] table about what a report's `enter` gave: `filter`, `sort`, and what the view understands
+-- @tparam[opt] table about what a report's `enter` gave: `filter`, `sort`, `up` (boolean: the least first), and what
+-- the view understands
 -- @treturn boolean false: there is no such view
 function app:show(name, about)
   local view = self:view_of(name)
@@ -107,6 +108,7 @@ local function prepare(part, chain)
   local columns = report.columns
   if report.make_columns then
     columns = declare.columns(report.make_columns(part.given, chain), report.state)
+    report.columns = columns
   end
   part.columns, part.table = columns, screen_table.new(columns)
 end
@@ -128,9 +130,9 @@ local function arrange(self, part, filter, every)
   end
   local list, texts = {}, {}
   for _, row in ipairs(part.rows) do
-    if row.text then
+    if rawget(row, "text") or rawget(row, "last") then
       texts[#texts + 1] = row
-    elseif not row.hidden and (filter == nil or filter(order.words(part, row))) then
+    elseif not rawget(row, "hidden") and (filter == nil or filter(order.words(part, row))) then
       list[#list + 1] = row
     end
   end
@@ -172,7 +174,8 @@ local function make_rows(self, part, group)
     prepare(part, group.chain)
   end
   tell(self, part)
-  local ok, rows = pcall(part.report.rows_of, part.report, group.d, group.now, group.prev, part.given)
+  local ok, rows = pcall(part.report.rows_of, part.report, group.d, group.now, group.prev, part.given,
+    group.chain)
   if not ok then
     if type(rows) == "userdata" then
       error(rows, 0) -- the host ends the script

@@ -9,6 +9,7 @@ local application = require("kstat.top.application")
 local colour = require("kstat.colour")
 local core = require("kstat.core")
 local keys = require("kstat.top.keys")
+local machine = require("kstat.top.machine")
 local picture = require("kstat.picture")
 local sampling = require("kstat.top.sampling")
 
@@ -28,15 +29,6 @@ local function fail(message)
 end
 
 -- --- samples ------------------------------------------------------------------------------------
-
-local function host_name()
-  local f = io.open("/proc/sys/kernel/hostname")
-  local name = f and f:read("*l")
-  if f then
-    f:close()
-  end
-  return name or os.getenv("HOSTNAME") or "?"
-end
 
 -- Reads what the view shows. At the end of a replay the last frame stays.
 function run:sample(again)
@@ -225,6 +217,7 @@ end
 -- The terminal is given back in any case.
 -- @tparam table given `views` (see kstat.top.application), `view` (the name of the first one), `open` (fun(only,
 -- published): chain, or nil and a message), `interval` (seconds), `count` (ticks; nil: for ever), `filter` (text),
+-- `about` (see app:show), `color` (see kstat.colour),
 -- `source` (what the past is read from, see kstat.top.past; nil: what was recorded of this machine), `past` (a past, in
 -- which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean: `open` opens one,
 -- which goes on by itself)
@@ -240,8 +233,8 @@ function top.run(given)
   local self = setmetatable({ screen = screen, sampling = sampling.new(given.open, given.is_replay), ticks = 0,
     pending = "", past = given.past, source = given.source, only_past = given.only_past }, run)
   self.app = application.new({ views = given.views, view = given.view, interval = given.interval,
-    filter = given.filter, host = given.host or host_name(), coloured = colour.wanted("auto"),
-    group = sampling.group })
+    filter = given.filter, about = given.about, host = given.host or machine.host(),
+    coloured = colour.wanted(given.color), group = sampling.group })
   self.app.mode = given.past and "past" or "live"
   core.looping(true)
   local ok, problem = xpcall(function()

@@ -10,6 +10,17 @@ local machine = {}
 machine.select = { { module = "unix", instance = 0, name = "system_misc", class = "misc" },
   { module = "unix", instance = 0, name = "meminfo" } }
 
+--- The name of this machine.
+-- @treturn string
+function machine.host()
+  local f = io.open("/proc/sys/kernel/hostname")
+  local name = f and f:read("*l")
+  if f then
+    f:close()
+  end
+  return name or os.getenv("HOSTNAME") or "?"
+end
+
 local function plural(n, word, words)
   return ("%d %s"):format(n, n == 1 and word or words)
 end

@@ -156,7 +156,7 @@ end
 -- @tparam row row
 -- @treturn string|nil nil: it is a line of text
 function order.words(part, row)
-  if row.text then
+  if rawget(row, "text") then
     return nil
   end
   local words = {}
@@ -174,7 +174,7 @@ end
 -- @tparam row row
 -- @treturn string|nil nil: it is a line of text
 function order.identity(part, row)
-  if row.text then
+  if rawget(row, "text") then
     return nil
   end
   return part.report.identity and part.report.identity(row) or order.words(part, row)

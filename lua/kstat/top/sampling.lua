@@ -110,7 +110,9 @@ local function advance(self, group, oldest, stay)
   if not now then
     return nil, message
   end
-  local is_old = before and not group.chain:is_replay() and core.sample_taken(before) < oldest
+  -- By the clock, and not by the sample: the time of a recorded tree of /proc is another one.
+  local is_old = before and not group.chain:is_replay() and group.at < oldest
+  group.at = core.gethrtime()
   take(group, now, before and not is_old and not group.chain:is_cut() and before or nil)
   return true
 end
@@ -124,7 +126,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what could not be read
 function sampling:live(groups, interval, again)
-  local oldest = core.gethrtime() / 1e9 - math.max(3 * interval, 2)
+  local oldest = core.gethrtime() - 1e9 * math.max(3 * interval, 2)
   local complete = true
   for i, group in ipairs(groups) do
     local ok, message = advance(self, group, oldest, self.is_replay and (again or i > 1))

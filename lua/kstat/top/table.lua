@@ -17,21 +17,23 @@ local screen_table = {}
 -- Columns that names keep in any window, those that they get before others leave for them, and those of a whole text.
 local LEAST, READABLE, LEAST_WHOLE = 8, 20, 28
 
--- The column that takes what the others leave: the first text.
+-- The column that takes what the others leave: the first text. Where there is none, the first column, which becomes
+-- narrower, and never wider than it has to be.
 local function flexible(columns)
   for i, column in ipairs(columns) do
     if column.align == "left" and not column.whole and not column.width then
-      return i
+      return i, true
     end
   end
-  return 1
+  return 1, false
 end
 
 --- Prepares columns for a table.
 -- @tparam {column,...} columns of kstat.report.declare
 -- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see)
 function screen_table.new(columns)
-  local self = { columns = columns, hidden = {}, widths = {}, flexible = flexible(columns) }
+  local self = { columns = columns, hidden = {}, widths = {} }
+  self.flexible, self.stretches = flexible(columns)
   for i, column in ipairs(columns) do
     self.widths[i] = math.max(column.width or 0, core.columns_of(column.title))
     self.hidden[column.title] = column.hidden or nil
@@ -93,7 +95,7 @@ local function rooms_of(self, list, width)
     local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.min(LEAST_WHOLE, self.widths[last])))
     rooms[self.flexible], rooms[last] = name, math.max(1, left - name)
   else
-    rooms[self.flexible] = math.max(1, math.min(left, width))
+    rooms[self.flexible] = math.max(1, math.min(left, self.stretches and width or self.widths[self.flexible]))
   end
   return rooms
 end

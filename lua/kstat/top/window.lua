@@ -8,16 +8,17 @@ local text = require("kstat.text")
 
 local window = {}
 
--- How many rows each part can show: each gets a line in turn as long as there are any.
+-- How many rows each part can show: each gets a line in turn as long as there are any. Returns the lines that are left,
+-- too.
 local function share(parts, room)
   local rooms, left, given = {}, room, true
   for i, part in ipairs(parts) do
-    local needs = #part.order + #part.texts > 0 and 2 or 0
+    local needs = #part.order + #part.texts > 0 and 1 + #(part.rows.head or { "titles" }) or 0
     if i > 1 and needs > 0 and left < 4 then
       needs = 0
     end
     rooms[i] = needs > 0 and 0 or nil
-    left = left - (i == 1 and needs > 0 and 1 or needs)
+    left = left - (i == 1 and needs > 0 and needs - 1 or needs)
   end
   while given and left > 0 do
     given = false
@@ -27,7 +28,7 @@ local function share(parts, room)
       end
     end
   end
-  return rooms
+  return rooms, left
 end
 
 local function visible(part, room)
@@ -39,24 +40,27 @@ local function visible(part, room)
   return rows
 end
 
--- The lines of a part.
-local function part_lines(self, part, room, out)
+-- The lines of a part. spare: how many more it may have, if rows take several. Returns how many are left of these.
+local function part_lines(self, part, room, spare, out)
   local report, values = part.report, {}
   part.room = room
   local most = (part.rows.ready and part.rows.total or #part.order + #part.texts) - room
-  part.offset = math.max(0, math.min(part.offset, most))
+  part.offset = math.max(0, part.rows.newest_last and not self.shown.selected and most or math.min(part.offset, most))
   local rows = visible(part, room)
   for i, row in ipairs(rows) do
-    if report.complete and not row.text then
+    if report.complete and not rawget(row, "text") and not rawget(row, "last") then
       report.complete(row, part.given)
     end
     values[i] = report.values_of(part.columns, row, part.table.hidden)
-    values[i].depth = row.depth
+    values[i].depth = rawget(row, "depth")
   end
   part.table.sort, part.table.coloured = part.sort, self.coloured
   local title, lines = screen_table.lines(part.table, values, self.width, self.utf8)
-  out[#out + 1] = ("\27[1m%s\27[0m"):format(title)
-  local shown, left = self.shown, room
+  local head = part.rows.head
+  for _, line in ipairs(head or { title:find("%S") and title }) do
+    out[#out + 1] = ("\27[1m%s\27[0m"):format(head and " " .. text.cut(line, self.width - 1) or line)
+  end
+  local shown, left = self.shown, room + spare
   for i, row in ipairs(rows) do
     local chosen = shown.selected and part == self:part() and order.identity(part, row) == shown.selected
     for _, line in ipairs(lines[i]) do
@@ -66,6 +70,7 @@ local function part_lines(self, part, room, out)
       end
     end
   end
+  return math.min(spare, left)
 end
 
 local MODES = { live = "LIVE %s", paused = "PAUSED", past = "PAST %s", ended = "END" }
@@ -125,11 +130,11 @@ function window.lines(self, width, height, utf8)
     if shown.view.head and height > 10 then
       out[#out + 1] = ""
     end
-    local rooms = share(shown.parts, height - 1 - #out)
+    local rooms, spare = share(shown.parts, height - 1 - #out)
     for i, part in ipairs(shown.parts) do
       if rooms[i] and part.columns then
         out[#out + 1] = i > 1 and "" or nil
-        part_lines(self, part, rooms[i], out)
+        spare = part_lines(self, part, rooms[i], spare, out)
         has_rows = true
       end
     end
