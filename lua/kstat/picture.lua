@@ -44,8 +44,8 @@ end
 
 --- What standard output is.
 -- @treturn table `tty` (boolean), `utf8` (boolean: what the locale says, also for a pipe), `width` and `height`
--- (integer: columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS says otherwise; at most 2,000 and
--- 1,000)
+-- (integer: columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS and $LINES say otherwise; at most
+-- 2,000 and 1,000)
 function picture.terminal()
   local columns, rows = stdout.window()
   return {

@@ -7,7 +7,7 @@ local core = require("kstat.core")
 
 local stdout = {}
 
-stdout.MOST_COLUMNS = 2000 -- of a window
+stdout.MOST_COLUMNS = 2000 -- and rows of a window
 
 local EPIPE = 32 -- the errno of a pipe without a reader, on every Linux
 
@@ -43,14 +43,19 @@ function stdout.flush()
   return stdout.check(ok, message and "standard output: " .. message, errno)
 end
 
---- The size of the window that standard output is shown in: of the terminal, or of what $COLUMNS says, as watch(1)
--- does for the commands that it runs.
+-- What a variable says of the window; nil: nothing.
+local function said(name)
+  local number = tonumber(os.getenv(name))
+  return number and number >= 1 and math.floor(math.min(number, stdout.MOST_COLUMNS)) or nil
+end
+
+--- The size of the window that standard output is shown in: of the terminal, or of what $COLUMNS and $LINES say, as
+-- watch(1) does for the commands that it runs.
 -- @treturn integer|nil columns; nil: there is no window
 -- @treturn integer|nil rows; nil: their number is not known
 function stdout.window()
   local columns, rows = core.terminal(1)
-  local given = not columns and tonumber(os.getenv("COLUMNS"))
-  return columns or given and given >= 1 and math.floor(math.min(given, stdout.MOST_COLUMNS)) or nil, rows
+  return columns or said("COLUMNS"), rows or said("LINES")
 end
 
 return stdout

@@ -1,0 +1,143 @@
+--- Reports of scripts as a view of their own: `kstatlua top SCRIPT`, `kstatlua SCRIPT --watch`.
+--
+-- They are shown as their command lines say. Where a tick is one line (vmstat), its line follows those of the ticks
+-- before it, as it does without a screen; what has a name takes the place of what had it. A text (iostat) is lines of a
+-- table without titles.
+--
+-- @module kstat.top.watch
+local watch = {}
+
+local MOST = 1000 -- lines that are kept of former ticks
+
+-- Appends the rows of a tick to those of earlier ones, which alone are kept: one can go back.
+local function append(kept, rows, time)
+  while kept[1] and kept[#kept].at >= time do
+    kept[#kept] = nil
+  end
+  for _, row in ipairs(rows) do
+    row.at, kept[#kept + 1] = time, row
+  end
+  while #kept > MOST do
+    table.remove(kept, 1)
+  end
+  return kept
+end
+
+-- Whether a text or a label says whose figures these are; one for people alone, such as a time, does not.
+local function has_name(report, row)
+  local values = report.values_of(report.columns, row)
+  for i, column in ipairs(report.columns) do
+    if column.data ~= false and values[i] ~= nil and (column.kind == "label" or type(values[i]) == "string") then
+      return true
+    end
+  end
+  return values.text ~= nil
+end
+
+local function lines_of(text)
+  local lines = {}
+  for line in text:gmatch("([^\n]*)\n") do
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+-- Returns function(d, now, prev, given, chain) that gives the text of a tick as the report shows it without a screen;
+-- nil: its rows are a table. One with a heading is such a text, since its titles say little alone.
+local function text_of(report, given)
+  if report.text then
+    return report.text
+  end
+  local sink, written
+  return report.heading and function(d, now, prev, _, chain)
+    if not sink then
+      given.color = "never"
+      sink = report:open_sink("table", given, chain, function(text) written = text end)
+    end
+    local rows, _, totals = report:evaluate(d, now, prev, given, report.filters)
+    sink.show(rows, { totals = totals })
+    return written
+  end
+end
+
+-- Whether a list begins with all of another one.
+local function begins(list, other)
+  for i = 1, #other do
+    if list[i] ~= other[i] then
+      return false
+    end
+  end
+  return true
+end
+
+-- Returns function(...) that gives the lines of a text's tick as rows, and those above them, which the first tick of
+-- lines that follow each other had.
+local function lines_maker(text)
+  local above, follows = {}, false
+  return function(...)
+    local lines = lines_of(text(...))
+    if follows and #lines == #above + 1 and begins(lines, above) then
+      lines = { lines[#lines] } -- on paper a new page begins
+    elseif #lines ~= 1 then
+      above = { (table.unpack or unpack)(lines, 1, #lines - 1) }
+    end
+    follows = #lines == 1
+    local rows = {}
+    for i, line in ipairs(lines) do
+      rows[i] = { text = line }
+    end
+    return rows, follows, follows and above or {}
+  end
+end
+
+-- Returns function(d, now, prev, given, chain) that gives the rows of a tick, whether they follow those of earlier
+-- ticks, and the lines above them, nil for titles; and whether these are lines.
+local function row_maker(report, given)
+  local text = text_of(report, given)
+  if text then
+    return lines_maker(text), true
+  end
+  return function(...)
+    local rows = report:rows_of(...)
+    return rows, #rows == 1 and not has_name(report, rows[1])
+  end, false
+end
+
+--- A section of a view, see kstat.top.application.
+-- @tparam report report
+-- @tparam table given its options
+-- @treturn table section
+function watch.section(report, given)
+  local rows_of, is_text = row_maker(report, given)
+  local shown, kept = setmetatable({}, { __index = report, __newindex = report }), {}
+  if is_text then
+    rawset(shown, "columns", { { title = "", value = function() end, align = "left" }, fields = {} })
+    rawset(shown, "make_columns", false)
+  end
+  rawset(shown, "rows_of", function(_, d, now, prev, options, chain)
+    local anew = report.follow and select(2, report.follow(chain, options))
+    d, prev = anew and now:since_creation() or d, not anew and prev or nil
+    local rows, follows, head = rows_of(d, now, prev, options, chain)
+    if not prev and not anew then
+      return {} -- what is since creation is none of the intervals that the others are of
+    end
+    rows = append(follows and kept or {}, rows, now.time_of_day)
+    kept, rows.newest_last, rows.head = rows, follows, head
+    return rows
+  end)
+  return { report = shown, given = given }
+end
+
+--- A view of reports.
+-- @tparam {report,...} reports
+-- @tparam {table,...} given their options
+-- @treturn table view
+function watch.view(reports, given)
+  local view = { name = reports[1].name, sections = {} }
+  for i, report in ipairs(reports) do
+    view.sections[i] = watch.section(report, given[i])
+  end
+  return view
+end
+
+return watch
