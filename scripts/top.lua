@@ -1,29 +1,249 @@
---- top: any statistics, live, by their rate per second; a window with keys, or plain reports into a pipe.
+--- top: what is wrong, who causes it, and since when: a screen of views, now and at any moment that was recorded.
+--
+-- Without a terminal that a screen needs it prints frames, and with -j and similar options rows. The report of a script
+-- is a view, too: this one is what draws `kstatlua SCRIPT --watch`, see kstat.report.
 -- SPDX-License-Identifier: MIT
+local kstat = require("kstat")
 local options = require("kstat.options")
-local statistics = require("kstat.top.views.statistics")
+local order = require("kstat.top.order")
 local tool = require("kstat.tool")
 local top = require("kstat.top")
 
-local report = statistics.sections[1]
+local OWN = {
+  { "b", "batch", help = "frames as plain text, each at most as large as the window, or $COLUMNS by $LINES" },
+  { nil, "view", arg = "resources|processes|cgroups|disks|statistics|published",
+    help = "the view to begin with, or its number" },
+  { "f", "filter", arg = "TEXT", help = "only rows with TEXT in them, or that match TEXT = /regular expression/" },
+  operands = "view",
+}
+local ABOUT = { name = "top", about = "What is wrong, who causes it, and since when; h lists the keys.",
+  operands = "selector|script [arguments]" }
+local ANY = "statistics" -- the view that takes selectors
 
--- --- the command ------------------------------------------------------------------------------------
+local function wrong(message)
+  tool.stop(2, message .. "; 'kstatlua top --help' explains")
+end
 
-local function window(given)
-  local ok, message = top.run({
-    views = require("kstat.top.views"), interval = given.interval, count = given.count, filter = given.filter,
-    open = function(only, published) return tool.open(given, only, published) end,
-  })
+-- --- what is shown ----------------------------------------------------------------------------------
+
+-- Whether a command line, or the environment, names a part of the past.
+local function is_past(given)
+  local named = given.replay or given.at or given.from or given.to or given.host
+  for _, name in ipairs({ "KSTAT_SOURCE", "KSTAT_AT", "KSTAT_FROM", "KSTAT_TO", "KSTAT_HOST" }) do
+    named = named or (os.getenv(name) or "") ~= ""
+  end
+  return named ~= nil and named ~= false
+end
+
+-- The past that a screen begins in, at the time that the command line names; nil: what comes through a pipe, or has no
+-- two samples, can only be shown in its order.
+local function open_past(given)
+  local source, message, past = tool.past(given), nil, nil
+  source.at, source.interval = tool.at(given) or given.from, nil
+  if (source.capture or os.getenv("KSTAT_SOURCE")) ~= "-" then
+    past, message = require("kstat.top.past").open(source)
+  end
+  return past or source.at and tool.stop(3, message or "what comes through a pipe has no way back") or nil
+end
+
+-- Shows views: on a screen, or where there is none as frames. what: `views`, `view`, `filter`, `batch`, `about`,
+-- `selectors`.
+local function show(what, given)
+  local chains = {}
+  function what.open(only, published)
+    local ks, message = tool.open(given, only, published)
+    if ks and what.selectors and not chains[1] then
+      tool.missing(tool.unmatched(ks, what.selectors, given), #what.selectors)
+    end
+    chains[#chains + 1] = ks
+    return ks, message
+  end
+  what.interval, what.count, what.color = given.interval, given.count, given.color
+  local run = top.run
+  what.is_replay, what.host = is_past(given), given.host or is_past(given) and "replay" or nil
+  if what.batch or not top.possible() then
+    run = require("kstat.top.batch").run
+    what.count, what.interval = not given.interval and 1 or given.count, given.interval or 1
+  elseif what.is_replay then
+    what.past, what.only_past = open_past(given), true
+  end
+  local ok, message = run(what)
+  for _, ks in ipairs(chains) do
+    tool.warnings(ks) -- those that nobody could see below the screen
+  end
   return ok and 0 or tool.stop(3, message)
 end
 
-local function main()
-  local given = options.read(report.declared, arg)
-  local plain = not given or given.help or given.batch or given.json or given.csv or given.openmetrics
-  if plain or not top.possible() then
-    return report:run(arg)
+-- --- reports of scripts -----------------------------------------------------------------------------
+
+local NONE = {} -- raised where a script goes on as no report does
+
+-- The reports that a script returns, before it does anything else.
+local function reports_of(name, script, words)
+  local unpack, read, every = table.unpack or unpack, options.read, kstat.every
+  local function is_none() error(NONE, 0) end
+  arg = { [0] = name, unpack(words) } -- luacheck: globals arg
+  options.read, kstat.every = is_none, is_none
+  local ok, result = xpcall(script, function(problem)
+    return type(problem) == "string" and debug.traceback(problem, 2) or problem
+  end, unpack(words))
+  options.read, kstat.every = read, every
+  if not ok and result ~= NONE then
+    return type(result) == "string" and tool.stop(1, result) or error(result, 0)
   end
-  return window(given)
+  local list = ok and type(result) == "table" and (result.rows_of and { result } or result) or {}
+  for _, report in ipairs(list) do
+    list = type(report) == "table" and report.rows_of and list or {}
+  end
+  return list[1] and list or tool.stop(2, ("'%s' is no view: its script returns no kstat.report"):format(name))
 end
 
+local function show_reports(list, given, what)
+  what.views = { require("kstat.top.watch").view(list, given) }
+  return show(what, given[1])
+end
+
+-- The number of the first operand, if that is a script; what the words before it say; and the script.
+local function find_script(declared, words)
+  local before = {}
+  for i, word in ipairs(words) do
+    before[i] = word
+    local given = options.read(declared, before)
+    if given and (given.help or #given.operands == 1) then
+      local script, message = require("kstat.host").script(not given.help and word or "")
+      if message then
+        wrong(message)
+      end
+      return script and i, given, script
+    end
+  end
+end
+
+local function show_script(name, script, words, what)
+  local list, given = reports_of(name, script, words), {}
+  for i, report in ipairs(list) do
+    local help
+    given[i], help = report:read(words)
+    if help then
+      tool.show(help)
+    end
+  end
+  return show_reports(list, given, what)
+end
+
+-- --- views ------------------------------------------------------------------------------------------
+
+-- The view of a name or a number.
+local function find_view(views, name)
+  local names = {}
+  for i, view in ipairs(views) do
+    if name == view.name or name == view.label or tonumber(name) == i then
+      return view
+    end
+    names[i] = view.name
+  end
+  wrong(("there is no view '%s', but: %s"):format(name, table.concat(names, ", ")))
+end
+
+local function copy_of(x)
+  local copy = setmetatable({}, getmetatable(x))
+  for field, value in pairs(x) do
+    copy[field] = value
+  end
+  return copy
+end
+
+-- A view whose reports get options of the command line.
+local function with_options(view, given)
+  local copy, sections = copy_of(view), {}
+  for i, report in ipairs(view.sections) do
+    local own = options.read(report.declared, {})
+    own.skip_idle, own.top, own.operands = given.skip_idle, given.top, view.name == ANY and given.operands or {}
+    sections[i] = { report = report, given = own }
+  end
+  copy.sections = sections
+  return copy
+end
+
+-- What --sort says of a view's first table.
+local function sort_of(view, sort)
+  local wanted, titles, report = sort:gsub("^%-", ""):lower(), {}, view.sections[1].report
+  for i, column in ipairs(report.columns or report.make_columns({ screen = {} })) do
+    titles[i] = column.title or column[1]
+    if titles[i]:lower() == wanted then
+      return { sort = titles[i], up = sort:find("^%-") ~= nil }
+    end
+  end
+  wrong(("the view '%s' has no column '%s' to sort by, but: %s"):format(view.name, sort, table.concat(titles, ", ")))
+end
+
+local function show_views(given)
+  local views, list = require("kstat.top.views"), {}
+  local first = find_view(views, given.view or #given.operands > 0 and ANY or views[1].name)
+  for i, view in ipairs(views) do
+    list[i] = with_options(view, given)
+    first = first == view and list[i] or first
+  end
+  return show({ views = list, view = first.name, filter = given.filter, batch = given.batch,
+    selectors = given.selectors,
+    about = given.sort and sort_of(first, given.sort) }, given)
+end
+
+-- The rows of a view's first table, for programs: of whole intervals, and with all that it shows of rows.
+local function print_view(given)
+  local view = with_options(find_view(require("kstat.top.views"), given.view or ANY), given)
+  local report = view.sections[1].report
+  if view.name == ANY then
+    return report:show(given) -- which are known without an interval, too
+  end
+  given.screen = { live = not is_past(given), interval = given.interval or 1, width = 80, height = 1e9, lines = 1e9 }
+  local shown = copy_of(report)
+  shown.skip_first, shown.selectors = true, report:selected(given)
+  function shown.rows(d, now, prev, of)
+    given.screen.time = tool.clock(now)
+    local rows = report.rows(d, now, prev, of)
+    for _, row in ipairs(report.complete and rows or {}) do
+      report.complete(row, of)
+    end
+    return rows
+  end
+  return shown:show(given)
+end
+
+-- --- the command ------------------------------------------------------------------------------------
+
+local function read(declared)
+  local given, message = options.read(declared, arg)
+  if not given then
+    wrong(message)
+  elseif given.help then
+    tool.show(options.help(declared, ABOUT))
+  end
+  local _, problem = order.wanted(given.filter or "")
+  if problem then
+    wrong(problem)
+  end
+  given.selectors = tool.selectors(given.operands, "; 'kstatlua top --help' explains")
+  return given
+end
+
+local function main()
+  local declared = options.declare(OWN)
+  local at, given, script = find_script(declared, arg)
+  if at then
+    local words = { (table.unpack or unpack)(arg, at + 1) }
+    return show_script(arg[at], script, words, { filter = given.filter, batch = given.batch })
+  end
+  given = read(declared)
+  local data = given.json or given.csv or given.openmetrics
+  if given.summary and not data then
+    wrong("--summary: there is none of a screen; -j and --csv have one")
+  end
+  return (data and print_view or show_views)(given)
+end
+
+local report, given = ...
+if type(report) == "table" then -- which runs already
+  return show_reports({ report }, { given }, {})
+end
 return tool.run("top", main)

@@ -9,7 +9,6 @@ local kstat = require("kstat")
 local limits = require("kstat.use.limits")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
-local stdout = require("kstat.stdout")
 local tool = require("kstat.tool")
 
 -- Whether a program reads the output, and no people.
@@ -36,7 +35,7 @@ end
 
 local function make_rows(d, now, prev, options)
   local list = rows.of(d, now, prev, options.operands, options.openmetrics)
-  local most = options.watch and select(2, stdout.window())
+  local most = options.screen and options.screen.height
   check_processes(d, options)
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do
@@ -101,20 +100,14 @@ return kstat.report({
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
   options = {
     { "x", "worst", help = "only resources that are not ok" },
-    { nil, "watch", help = "each report in place of the one before, every second if no interval is given" },
     { nil, "explain", help = "what is measured, the limits, the kernel's files and the reasons" },
   },
   check = function(options)
     if options.explain then
       tool.show(limits.explain())
-    elseif options.watch and (options.replay or not select(2, stdout.window())) then
-      return "--watch needs a terminal and the running machine; an interval gives one report after the other"
-    elseif options.watch then
-      options.interval, options.timestamp = options.interval or 1, options.timestamp or "d"
     end
-    return nil
   end,
-  refresh = function(options) return options.watch end, none = all_well,
+  none = all_well,
   note = "Without an interval it looks for a second. States: ok, warning, critical; what cannot be read is \"-\".",
   select = function(options) return resources.select(options.operands) end, columns = columns, rows = make_rows,
 })

@@ -107,32 +107,62 @@ describe("top without a terminal", function()
   setup(function() path = write_capture() end)
   teardown(capture.clean)
 
-  it("reports a capture's samples", function()
-    local r = run.run({ "kstatlua", "-r", path, "top", "-y", "-f", "/calls|nread|rtime|rcnt/", "*", "1" })
+  it("prints a frame of each interval of a capture, whose first line alone does not begin with a blank", function()
+    local r = run.run({ "kstatlua", "-r", path, "top", "-f", "/calls|nread|rtime|rcnt/", "*", "1", "2",
+      env = { KSTAT_REPLAY_TIME = "1700000000", TZ = "UTC", LC_ALL = "C", COLUMNS = "60" } })
     assert.equal("", r.err)
     assert.equal([[
-name                  rate  value unit
-sd:0:sd0:nread   200000.00 200000 bytes
-app:0:fast:calls    500.00   1500
-app:0:slow:calls      3.00      3
-sd:0:sd0:rtime        0.25   0.25 s
-sd:0:sd0:rcnt            -      2
+replay  2023-11-14 22:13:21 PAST 1s
+ 5 of 13 statistics
 
-name                  rate  value unit
-sd:0:sd0:nread   200000.00 400000 bytes
-app:0:fast:calls   1500.00   3000
-app:0:slow:calls      3.00      6
-sd:0:sd0:rtime        0.25    0.5 s
-sd:0:sd0:rcnt            -      2
+ rate value unit          trend name
+ 200k  200k bytes             @ sd:0:sd0:nread
+  500  1500                   @ app:0:fast:calls
+    3     3                   @ app:0:slow:calls
+ 0.25  0.25 s                 @ sd:0:sd0:rtime
+    -     2                   @ sd:0:sd0:rcnt
 
-name                  rate  value unit
-sd:0:sd0:nread   200000.00 600000 bytes
-app:0:fast:calls   2500.00   5500
-app:0:slow:calls      3.00      9
-sd:0:sd0:rtime        0.25   0.75 s
-sd:0:sd0:rcnt            -      2
+replay  2023-11-14 22:13:22 PAST 1s
+ 5 of 13 statistics
+
+ rate value unit          trend name
+ 200k  400k bytes            @@ sd:0:sd0:nread
+ 1500  3000                  -@ app:0:fast:calls
+    3     6                  @@ app:0:slow:calls
+ 0.25  0.50 s                @@ sd:0:sd0:rtime
+    -     2                  @@ sd:0:sd0:rcnt
+
 ]], r.out)
     assert.equal(0, r.status)
+  end)
+
+  it("prints frames of at most a screen, without a byte for a terminal unless colours are asked for", function()
+    local env = run.tree_env("small", { COLUMNS = "50", LINES = "9" })
+    for _, words in ipairs({ { "-b", "0.01", "2" }, { "*", "0.01", "2" }, { "--view", "disks", "-z", "0.01", "2" } }) do
+      local r = run.run({ "kstatlua", "top", env = env, (table.unpack or unpack)(words) })
+      assert.equal("", r.err)
+      local n = 0
+      for frame in r.out:gmatch("(%S.-\n)\n%f[%S%z]") do
+        n = n + 1
+        assert.is_true(select(2, frame:gsub("\n", "")) < 9, frame)
+        for line in frame:gmatch("[^\n]+") do
+          assert.is_true(#line <= 50, line)
+        end
+      end
+      assert.equal(2, n, r.out)
+      assert.falsy(r.out:find("\27", 1, true))
+    end
+    local r = run.run({ "kstatlua", "top", "--color=always", "-b", "0.01", "1", env = run.tree_env("small") })
+    assert.truthy(r.out:find("\27[", 1, true))
+  end)
+
+  it("begins with the view of --view, and gives its rows as data", function()
+    local env = run.tree_env("small")
+    local r = run.run({ "kstatlua", "top", "-b", "--view=disks", "--sort=-name", "0.01", "1", env = env })
+    assert.matches("^[^\n]+\n DISK[^\n]*\n cciss/c0d1 .*\n LINK", r.out)
+    r = run.run({ "kstatlua", "top", "-j", "--view", "disks", "0.01", "1", env = env })
+    assert.matches('^{"report":"disks",[^\n]*"since_creation":false,"DISK":"', r.out)
+    assert.same({ "", 0 }, { r.err, r.status })
   end)
 
   it("sorts, filters and takes selectors as the window does", function()
@@ -155,8 +185,9 @@ sd:0:sd0:rcnt            -      2
 
   it("shows everything of what has nothing that it shows by default", function()
     local file = capture.file({ { capture.named("a", 0, 2, '"n":4') } })
-    local r = run.run({ "kstatlua", "top", "-r", "-", stdin = run.read_file(file) })
-    assert.equal("name      rate value unit\napp:0:a:n 2.00     4\n", r.out)
+    local r = run.run({ "kstatlua", "top", "--view=any", "-r", "-", stdin = run.read_file(file) })
+    assert.matches("\n 1 of 1 statistics, without idle ones\n\n rate value unit[^\n]*\n    %-     4 +app:0:a:n\n\n$",
+      r.out)
   end)
 
   it("reads a recorded tree", function()
@@ -190,7 +221,10 @@ sd:0:sd0:rcnt            -      2
   it("says what is wrong with a command line", function()
     for words, message in pairs({
       ["-X"] = "unknown option '%-X'", ["-f /(/"] = "parenthesis", ["--sort size"] = "no column 'size'",
-      ["sd::/(/"] = "parenthesis", ["sd 0"] = "above 0",
+      ["sd::/(/"] = "parenthesis", ["sd 0"] = "above 0", ["--view nix"] = "no view 'nix', but: resources",
+      ["--view 0"] = "no view '0'", ["--summary"] = "%-j and %-%-csv have one",
+      ["examples/cpu_spark.lua"] = "'examples/cpu_spark.lua' is no view", ["record"] = "'record' is no view",
+      ["kstat -p unix"] = "'kstat' is no view", ["no.lua"] = "cannot open script 'no%.lua'",
     }) do
       local r = run.shell(run.bin .. "/kstatlua top " .. words:gsub("[(/]+", "'%0'") .. " </dev/null")
       assert.equal("", r.out, words)

@@ -17,7 +17,8 @@ local tool = require("kstat.tool")
 local fixed = core.devstat.fixed
 
 local HELP = [=[
-usage: kstatlua devstat [-CdhIjKoTxz?] [--csv] [-c count] [-n devs] [-t type,if,pass] [-w wait] [drives] [wait [count]]
+usage: kstatlua devstat [-CdhIjKoTxz?] [--csv] [--watch] [-c count] [-n devs] [-t type,if,pass] [-w wait]
+                        [drives] [wait [count]]
 
   -C  CPU statistics (on by default unless -d or -x)   -c  number of reports
   -d  devices only                                     -n  at most so many devices
@@ -28,6 +29,7 @@ usage: kstatlua devstat [-CdhIjKoTxz?] [--csv] [-c count] [-n devs] [-t type,if,
   -T  terminal statistics (on by default unless -d or -x)
   -x  one line per device                              -z  without idle ones (with -x)
   -j, --json  what -x shows, a row for each device, with -C and -T in it: JSON, an object a line    --csv  CSV
+  --watch  on a terminal, with the keys of kstatlua top
   -r FILE, --replay FILE, --at TIME, --from TIME, --to TIME, --host NAME  what was recorded in place of now: kstat(7)
 
 FreeBSD's iostat(8). The first report is since boot; `-` stands for what the system does not count. Of a wait and a
@@ -45,7 +47,7 @@ end
 
 local OPTIONS = options.command({
   { "?", "help", final = true }, { "t", "patterns", long = false, arg = "", repeated = true },
-  { "j", "json" }, { nil, "csv" }, operands = { { class = "disk" } },
+  { "j", "json" }, { nil, "csv" }, options.watch, operands = { { class = "disk" } },
 }, options.letters("CdhIKoTxz", "cMnNw"), options.past)
 
 -- A whole number, cut to what a C int holds. iostat(8) takes "abc" for 0 and "3x" for 3, whatever was meant.

@@ -9,7 +9,7 @@ local tool = require("kstat.tool")
 local M = {}
 
 local USAGE = [=[
-usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [-l n] [-T d|u] [disk ...] [interval [count]]
+usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [--watch] [-l n] [-T d|u] [disk ...] [interval [count]]
 ]=]
 
 local HELP = USAGE .. [=[
@@ -30,6 +30,8 @@ local HELP = USAGE .. [=[
   -T  time before each report: d as a date, u in seconds since 1970    -y  without the first report
   -j, --json  a row for each device with all its figures, -t and -c in it: JSON, an object a line    --csv  CSV
 
+  --watch  on a terminal, with the keys of kstatlua top
+
   --at TIME, --from TIME, --to TIME, --host NAME, --replay FILE  what was recorded in place of now: kstat(7)
 
 The first report is since boot. A disk is a kstat's name or a descriptive name. With `kstatlua -r FILE
@@ -43,7 +45,7 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
   { "l", "limit", long = false, arg = "" }, { "T", "timestamp", long = false, arg = "d|u", type = "timestamp" },
-  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" },
+  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" }, options.watch,
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
 }, options.letters("CcDdEeIiMmnPprstXxYz", ""), options.past)
 

@@ -10,6 +10,7 @@ local STANDARD = {
   timestamp = "the time before each report: d a date, u seconds since 1970",
   sort = "sort by that column, descending; -COLUMN ascending", top = "only the first N rows",
   summary = "at the end the average, least and greatest value and the p99 of each column, over all intervals",
+  watch = "on a terminal each report in place of the one before, with the keys of top (h lists them)",
   replay = "a recording, a directory of them or a capture in place of the machine; repeat it for more than one",
   from = "from there on: 14:32, yesterday 3:12, mon 9:00, -3h, 2026-11-21 14:05; without -r as recorded here",
   to = "up to there", at = "the one interval that ends then, of as many seconds as the interval",

@@ -25,12 +25,16 @@ options.past = {
   { nil, "at", arg = "TIME" }, { nil, "host", arg = "NAME" },
 }
 
+--- Reports on a screen, see kstat.top: `read` gives true, unless the report has an option of that name of its own.
+-- @table options.watch
+options.watch = { nil, "watch", screen = true }
+
 -- What every report understands; a report's own letter takes precedence. kstat.options.help explains them.
 local STANDARD = {
   { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
   { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
   { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { nil, "summary" },
-  { nil, "color", arg = "always|never|auto", type = "word", default = "auto" },
+  { nil, "color", arg = "always|never|auto", type = "word", default = "auto" }, options.watch,
 }
 local HELP = { { "h", "help", final = true } } -- the last one of the list that it prints
 -- What else is in the table of options.

@@ -1,10 +1,10 @@
 --- How a report looks: a table for people, JSON lines, CSV, OpenMetrics.
 --
--- A sink has functions: start(), clear() before all that is written of a tick, show(rows, tick) for each tick,
--- finish() at the end, and broken() in its place if the source failed; all but show may be missing. rows is an array
--- of arrays of values, one for each column, nil for what is missing; a row's `text` is a line for people, in place of
--- values. tick has `time` (seconds since 1970; CSV takes a text, too) and `elapsed` (seconds), both but for people,
--- `first` (since creation) and `totals` (a row, or nil); and `part` where the rows are a part of a summary: its name.
+-- A sink has functions: start(), show(rows, tick) for each tick, finish() at the end, and broken() in its place if the
+-- source failed; all but show may be missing. rows is an array of arrays of values, one for each column, nil for what
+-- is missing; a row's `text` is a line for people, in place of values. tick has `time` (seconds since 1970; CSV takes a
+-- text, too) and `elapsed` (seconds), both but for people, `first` (since creation) and `totals` (a row, or nil); and
+-- `part` where the rows are a part of a summary: its name.
 --
 -- @module kstat.output
 local colour = require("kstat.colour")
@@ -230,10 +230,6 @@ local function table_sink(columns, write, report)
   local shown, header, header_due = 0, header_maker(columns, report.heading), pager(page_of(report))
   local lines_of = line_maker(columns, report.squeeze)
   return {
-    clear = report.refresh and function()
-      write("\27[H\27[J") -- the first line of the window, and nothing below
-      shown, header_due = 0, pager(page_of(report))
-    end,
     show = function(rows, tick)
       rows[#rows + 1] = tick.totals
       local lines, grew = lines_of(rows, tick.totals)

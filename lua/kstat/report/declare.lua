@@ -18,7 +18,7 @@ local FIELDS = {
   operands = "operands", select = "any", published = "boolean or function", optional = "boolean", follow = "function",
   columns = "table or function", rows = "function", text = "function", sort = "string or function", top = "count",
   totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
-  none = "function", refresh = "function", heading = "string or function", squeeze = "boolean", gap = "string",
+  none = "function", heading = "string or function", squeeze = "boolean", gap = "string",
   blank = "boolean", repeat_header = "count", by = "string or table", rest = "string",
   identity = "function", parent = "function", complete = "function", enter = "function", explain = "function",
 }

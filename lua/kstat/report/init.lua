@@ -133,7 +133,6 @@ end
 --   * `text` (fun(d:difference,now:sample,prev:?sample,options:table):string): gives the whole text of a tick, in place
 --     of a table of rows; the report uses its operands itself then
 --   * `none` (fun(rows:{row,...},options:table):?string): the line in place of rows if all that there are are hidden
---   * `refresh` (fun(options:table):?boolean): whether each tick is shown in place of the one before, on a terminal
 --   * `heading` (string|fun(options:table):?string): a line above the titles
 --   * `squeeze` (boolean): a cell too wide takes its room from those that follow it (needs widths)
 --   * `gap` (string): between columns, default a space; `blank` (boolean): false: no empty line between blocks of
@@ -267,31 +266,12 @@ local function with_figures(self, row)
   return k
 end
 
---- The selectors of a report; nil: it looks at everything.
--- @tparam table given its options
--- @treturn {selector,...}|nil
+-- The selectors of a report with these options; nil: it looks at everything.
 function report:selected(given)
   if type(self.select) == "function" then
     return make_selectors(self.select(given))
   end
   return self.selectors
-end
-
---- The rows of a tick as they are made, for a screen, which puts them in order and shows some of them.
--- @tparam difference d
--- @tparam sample now
--- @tparam sample|nil prev
--- @tparam table given its options
--- @treturn {row,...}
-function report:rows_of(d, now, prev, given)
-  local state = self.state
-  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
-  local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d)
-  state.rows = rows
-  for i = 1, #rows do
-    with_figures(self, rows[i])
-  end
-  return rows
 end
 
 -- Whether nothing but zeros and "-" is shown beside texts.
@@ -393,7 +373,8 @@ local function cut(self, shown, of, top)
   end
 end
 
--- The rows of one tick as arrays of values, chosen and in order; how many the operands left; and the totals.
+-- The rows of one tick as arrays of values, chosen and in order; how many the operands left; the totals; and the row
+-- of each array.
 function report:evaluate(d, now, prev, given, filters)
   local own = self.rows
   local rows = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
@@ -434,7 +415,35 @@ function report:evaluate(d, now, prev, given, filters)
   if #shown == 0 and #hidden > 0 and self.none then
     shown[1] = { text = self.none(hidden, given) }
   end
-  return shown, matched, totals
+  return shown, matched, totals, of
+end
+
+-- The same as the rows that were made. Those that nobody made, totals and what is left of the rows that were cut off,
+-- are arrays of values with `last`.
+local function chosen_rows(self, d, now, prev, given)
+  local rows, _, totals, of = self:evaluate(d, now, prev, given, self.filters)
+  rows[#rows + 1] = totals
+  for i = 1, #rows do
+    local row = of[rows[i]]
+    rows[i].last = not row
+    rows[i] = row or rows[i]
+  end
+  return rows
+end
+
+-- The rows of a tick as they are made, for a screen, which puts them in order and shows some of them.
+function report:rows_of(d, now, prev, given)
+  local state = self.state
+  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+  if self.filters or self.totals or self.none or self.top or given.top or self.skip_idle or given.skip_idle then
+    return chosen_rows(self, d, now, prev, given)
+  end
+  local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d)
+  state.rows = rows
+  for i = 1, #rows do
+    with_figures(self, rows[i])
+  end
+  return rows
 end
 
 -- --- running ----------------------------------------------------------------------------------
@@ -450,6 +459,11 @@ local function form_of(given)
   return "table"
 end
 
+-- Whether the option --watch was given, and not one of that name that the report has itself.
+local function is_watched(self, given)
+  return given.watch and not (self.declared and not self.declared.names.watch.screen)
+end
+
 -- What is wrong with the options; nil if nothing is.
 local function check_options(self, given)
   local forms = {}
@@ -460,6 +474,9 @@ local function check_options(self, given)
     return table.concat(forms, " and ") .. " cannot be used together"
   elseif self.operands == false and #given.operands > 0 then
     return ("'%s': there are no operands but interval and count"):format(given.operands[1])
+  end
+  if is_watched(self, given) and (form_of(given) ~= "table" or given.summary) then
+    return ("--watch and --%s cannot be used together"):format(given.summary and "summary" or form_of(given))
   end
   if given.summary and (given.openmetrics or self.text and form_of(given) == "table") then
     return ("--summary: there is none with %s"):format(given.openmetrics and "--openmetrics" or
@@ -506,7 +523,6 @@ function report:open_sink(form, given, ks, write)
   for field, value in pairs(self) do
     look[field] = value
   end
-  look.refresh = self.refresh and self.refresh(given)
   if type(self.heading) == "function" then
     look.heading = self.heading(given)
     if look.heading ~= nil and type(look.heading) ~= "string" then
@@ -557,9 +573,6 @@ function report:loop(ks, given, filters, write, interval, count, skip)
       summed, last = summed + d.elapsed, now.time_of_day
     end
     if wanted then
-      if sink.clear then
-        sink.clear()
-      end
       if lines and not dated then
         write(lines)
       end
@@ -588,7 +601,9 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   return status
 end
 
-local function run(self, words, write)
+-- Reads a command line: returns the options; operands that are names of rows are in self.filters, as patterns. nil and
+-- a text: help was asked for. Ends the command where the words make no sense.
+function report:read(words)
   local given, message
   if self.declared then
     given, message = options.read(self.declared, words)
@@ -596,21 +611,32 @@ local function run(self, words, write)
     given, message = self.options(words)
   end
   if given and given.help then
-    write(options.help(self.declared, self))
-    return 0
+    return nil, options.help(self.declared, self)
   end
   message = message or check_options(self, given)
   if message then
     usage(self, message)
   end
-  local filters = compile_filters(self, given.operands)
-  self.selectors = self:selected(given)
+  self.filters, self.selectors = compile_filters(self, given.operands), self:selected(given)
+  return given
+end
+
+-- Draws the report on a screen. The script of top, which knows both, does it: reports know no screen.
+local function watch(self, given)
+  local ok, host = pcall(require, "kstat.host")
+  if not ok then
+    usage(self, "--watch: only kstatlua has a screen")
+  end
+  return host.script("top")(self, given)
+end
+
+-- Shows the report, with options of read(). Returns the exit status.
+function report:show(given, write)
   local published = self.published
   if type(published) == "function" then
     published = published(given)
   end
-  local ks, code
-  ks, message, code = tool.open(given, self.selectors, published)
+  local ks, message, code = tool.open(given, self.selectors, published)
   if not ks and code == 2 then
     usage(self, message)
   elseif not ks then
@@ -622,12 +648,21 @@ local function run(self, words, write)
   end
   -- Samples without a label that says so are not to be taken for those of an interval.
   skip = skip or given.openmetrics and count ~= 1
-  local ok, status = pcall(self.loop, self, ks, given, filters, write, interval, count, skip)
+  local ok, status = pcall(self.loop, self, ks, given, self.filters, write or tool.write, interval, count, skip)
   if not ok then
     tool.warnings(ks)
   end
   ks:close()
   return ok and status or error(status, 0)
+end
+
+local function run(self, words, write)
+  local given, help = self:read(words)
+  if not given then
+    write(help)
+    return 0
+  end
+  return (is_watched(self, given) and watch or self.show)(self, given, write)
 end
 
 --- Runs the report for a command line. What goes wrong is one line on standard error.
