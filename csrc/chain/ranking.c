@@ -214,7 +214,9 @@ may_be_of(struct ks_ranking *r, const kstat_t *ksp)
 {
 	const struct ks_ranked any = { .ksp = ksp, .stat = "" };
 
-	return r->query.name == NULL || (spell(r, &any) && strncmp(r->query.name, r->name.data, r->name.len - 1) == 0);
+	if (r->query.name == NULL)
+		return true;
+	return spell(r, &any) && strncmp(r->query.name, r->name.data, r->name.len - 1) == 0;
 }
 
 int

@@ -39,17 +39,6 @@ number_field(lua_State *L, const char *name)
 	return number;
 }
 
-static bool
-flag_field(lua_State *L, const char *name)
-{
-	bool flag;
-
-	lua_getfield(L, 1, name);
-	flag = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return flag;
-}
-
 /* user_name(uid) -> text | nil. */
 static int
 user_name(lua_State *L)
@@ -171,11 +160,11 @@ chain_open(lua_State *L)
 	lua_rawseti(L, 5, 5); /* the selectors themselves */
 	lua_getfield(L, 1, "published");
 	only.published = lua_toboolean(L, -1);
-	only.plain = only.published || flag_field(L, "everybody");
+	only.plain = only.published || ks_lua_flag(L, 1, "everybody");
 	lua_getfield(L, 1, "args");
 	only.args = lua_isnil(L, -1) ? KS_ARGS_NAMED : lua_toboolean(L, -1) ? KS_ARGS_ALL : KS_ARGS_NONE;
 	lua_pop(L, 1);
-	only.machine = flag_field(L, "machine") || (lua_isboolean(L, -1) && !only.published);
+	only.machine = ks_lua_flag(L, 1, "machine") || (lua_isboolean(L, -1) && !only.published);
 	only.trusted = trusted_users(L, &only.ntrusted);
 	if (only.ntrusted == SIZE_MAX)
 		return ks_lua_failwith(L, EINVAL, "trust: there is no user '%.60s'", lua_tostring(L, -1));

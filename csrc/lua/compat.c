@@ -175,3 +175,14 @@ ks_lua_newtype(lua_State *L, const char *name, lua_CFunction release, const luaL
 	}
 	lua_pop(L, 1);
 }
+
+bool
+ks_lua_flag(lua_State *L, int i, const char *field)
+{
+	bool flag;
+
+	lua_getfield(L, i, field);
+	flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
+}

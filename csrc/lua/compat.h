@@ -7,6 +7,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #if LUA_VERSION_NUM >= 502
@@ -76,6 +77,9 @@ void ks_lua_addto(lua_State *L, const char *name, const luaL_Reg *functions);
  */
 void ks_lua_newtype(lua_State *L, const char *name, lua_CFunction release, const luaL_Reg *meta,
     const luaL_Reg *methods);
+
+/* Whether a field of the table at index i is true. */
+bool ks_lua_flag(lua_State *L, int i, const char *field);
 
 /* Sets a field of the table on top. */
 #define ks_lua_setstring(L, key, s) (lua_pushstring(L, s), lua_setfield(L, -2, key))

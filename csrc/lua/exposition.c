@@ -85,25 +85,14 @@ copy_groups(lua_State *L)
 	}
 }
 
-static bool
-flag_of(lua_State *L, int index, const char *field)
-{
-	bool is_set;
-
-	lua_getfield(L, index, field);
-	is_set = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return is_set;
-}
-
 /* Pushes the fields `labels` and `names` of group i of the table at index 1, and stores how many they are. */
 static void
 push_group(lua_State *L, size_t i, struct ks_metric_group *g)
 {
 	lua_rawgeti(L, 1, (int)i + 1);
 	luaL_checktype(L, -1, LUA_TTABLE);
-	g->also = flag_of(L, -1, "also");
-	g->once = flag_of(L, -1, "once");
+	g->also = ks_lua_flag(L, -1, "also");
+	g->once = ks_lua_flag(L, -1, "once");
 	lua_getfield(L, -1, "labels");
 	lua_getfield(L, -2, "names");
 	luaL_checktype(L, -1, LUA_TTABLE);

@@ -1,4 +1,6 @@
-/* ranking.c - statistics in the order of a figure, for Lua; see chain/ranking.h. SPDX-License-Identifier: MIT */
+/*
+ * ranking.c - statistics in the order of a figure, for Lua; see chain/ranking.h. SPDX-License-Identifier: MIT
+ */
 #include "chain/ranking.h"
 
 #include <math.h>
@@ -19,17 +21,6 @@ ranking_gc(lua_State *L)
 {
 	ks_ranking_free(luaL_checkudata(L, 1, RANKING));
 	return 0;
-}
-
-static bool
-flag_of(lua_State *L, int i, const char *field)
-{
-	bool yes;
-
-	lua_getfield(L, i, field);
-	yes = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return yes;
 }
 
 /* A number of rows in a field of the table at index i. */
@@ -67,9 +58,9 @@ check_query(lua_State *L, int i, struct ks_ranking_query *q)
 	lua_getfield(L, i, "pattern");
 	q->pattern = lua_isnil(L, -1) ? NULL : luaL_checkudata(L, -1, KS_LUA_PATTERN);
 	lua_pop(L, 4);
-	q->reverse = flag_of(L, i, "reverse");
-	q->no_idle = flag_of(L, i, "skip_idle");
-	q->no_twins = flag_of(L, i, "skip_twins");
+	q->reverse = ks_lua_flag(L, i, "reverse");
+	q->no_idle = ks_lua_flag(L, i, "skip_idle");
+	q->no_twins = ks_lua_flag(L, i, "skip_twins");
 }
 
 /* Sets the publisher of the table on top: who publishes a kstat, if anybody does. */
@@ -154,12 +145,12 @@ new_ranking(lua_State *L, const struct ks_ranking_query *query)
 }
 
 /*
- * Stores the number of the row with the name query.name in the order, or 0 if there is none that passes: one walk finds
- * it, another one counts what comes before. 0, or -1 with errno.
+ * Stores the number of the row with the name query.name in the order, or 0 if there is none that passes: one
+ * walk finds it, another one counts what comes before. 0, or -1 with errno.
  */
 static int
-find_place(lua_State *L, struct ks_ranking_query query, const struct ks_lua_place *p, const struct ks_selection *sel,
-    size_t *place)
+find_place(lua_State *L, struct ks_ranking_query query, const struct ks_lua_place *p,
+    const struct ks_selection *sel, size_t *place)
 {
 	struct ks_ranking *found, *r;
 
@@ -192,13 +183,14 @@ push_rows(lua_State *L, const struct ks_lua_place *p, const struct ks_ranking *r
 }
 
 /*
- * rank(difference, selectors, how) -> array of rows, how many there are, how many pass, the number of the row `place` or
- * nil | nil, message, errno; false and a message if a kstat was not read during the tick of the sample. The fields of
- * `how`, each may be nil: `sort` ("rate", "value" or "name"), `reverse`, `show` ("all", "counters" or "gauges"),
- * `skip_idle`, `skip_twins`, `text` and `pattern`, see struct ks_ranking_query; of the rows that pass `first` (the number
- * of the first one that is returned, from 1) and `most` (how many are at most); `place`: the name of a row whose number
- * is asked for. A row has `name`, its parts `module`, `instance`, `kstat_name` and `statistic`, the kstat's `class`,
- * `counter` (boolean), `rate`, `value`, `unit`, and of what is published `publisher`, `uid` and `pid`.
+ * rank(difference, selectors, how) -> array of rows, how many there are, how many pass, the number of the row
+ * `place` or nil | nil, message, errno; false and a message if a kstat was not read during the tick of the
+ * sample. The fields of `how`, each may be nil: `sort` ("rate", "value" or "name"), `reverse`, `show` ("all",
+ * "counters" or "gauges"), `skip_idle`, `skip_twins`, `text` and `pattern`, see struct ks_ranking_query; of
+ * the rows that pass `first` (the number of the first one that is returned, from 1) and `most` (how many are
+ * at most); `place`: the name of a row whose number is asked for. A row has `name`, its parts `module`,
+ * `instance`, `kstat_name` and `statistic`, the kstat's `class`, `counter` (boolean), `rate`, `value`,
+ * `unit`, and of what is published `publisher`, `uid` and `pid`.
  */
 static int
 rank(lua_State *L)
