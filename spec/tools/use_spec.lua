@@ -846,7 +846,8 @@ describe("kstatlua use", function()
     end
     local frame = "%S[^\n]* LIVE %S+[^\n]*\n resource name [^\n]*\n"
     assert.matches("^" .. frame .. " cpu +all .*\n\n" .. frame .. " cpu +all .*\n\n$", frames("60"))
-    assert.matches("^" .. frame .. " disk +dm-0 [^\n]*\n disk +md127 [^\n]*disks missing 1\n %d+ more, which are ok\n\n", frames("6"))
+    assert.matches("^" .. frame ..
+      " disk +dm%-0 [^\n]*\n disk +md127 [^\n]*disks missing 1\n %d+ more, which are ok\n\n", frames("6"))
   end)
 
   it("has metrics whose labels do not change with the values", function()
