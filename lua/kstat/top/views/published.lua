@@ -268,8 +268,9 @@ local function complete(row, options)
     (row.far and " !" or "")
 end
 
+-- All statistics of the module.
 local function enter(row)
-  return { view = "statistics", filter = row.k.module .. ":", publisher = row.publisher }
+  return { view = "statistics", select = { module = row.k.module } }
 end
 
 local function column(title, field, about, order, priority)

@@ -21,10 +21,12 @@ local HISTORY = 64 -- intervals that are remembered of a row
 
 -- --- rows ---------------------------------------------------------------------------------------------------
 
--- The selectors that a command line names; nil: none.
+-- The selectors that a command line names, or the row from which somebody came; nil: none.
 local function named(options)
-  if not options.selectors and #(options.operands or {}) > 0 then
-    options.selectors = tool.selectors(options.operands, HINT)
+  local about = options.screen and options.screen.about
+  local operands = about and about.select and { about.select } or options.operands or {}
+  if not options.selectors and #operands > 0 then
+    options.selectors = tool.selectors(operands, HINT)
   end
   return options.selectors
 end
