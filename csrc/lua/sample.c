@@ -59,10 +59,11 @@ add_selected(lua_State *L, struct ks_lua_sample *u, int i)
  * as a sample.
  */
 static void
-count_memory(lua_State *L, const struct ks_lua_sample *u, size_t before)
+count_memory(lua_State *L, struct ks_lua_sample *u)
 {
-	size_t kib = (u->s->size - before) / COUNTED / 1024;
+	size_t kib = (u->s->size - u->counted) / COUNTED / 1024;
 
+	u->counted = u->s->size;
 	if (kib > 0 && kib < INT_MAX)
 		(void)lua_gc(L, LUA_GCSTEP, (int)kib);
 }
@@ -101,7 +102,7 @@ sample_new(lua_State *L)
 	if (u == NULL || (earlier != NULL && add_earlier(u, earlier->s) != 0) ||
 	    (!lua_isnil(L, 3) && add_selected(L, u, 3) != 0))
 		return ks_lua_fail(L);
-	count_memory(L, u, 0);
+	count_memory(L, u);
 	return 1;
 }
 
@@ -110,13 +111,12 @@ static int
 sample_add(lua_State *L)
 {
 	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
-	size_t before = u->s->size;
 
 	lua_settop(L, 2);
 	luaL_argcheck(L, ks_lua_can_grow(u), 1, "the sample is frozen");
 	if (add_selected(L, u, 2) != 0)
 		return ks_lua_fail(L);
-	count_memory(L, u, before);
+	count_memory(L, u);
 	lua_settop(L, 1);
 	return 1;
 }
@@ -127,6 +127,7 @@ sample_freeze(lua_State *L)
 {
 	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 
+	count_memory(L, u); /* what a script asked for */
 	u->frozen = true;
 	u->complete = lua_toboolean(L, 2);
 	lua_settop(L, 1);

@@ -42,6 +42,7 @@ struct ks_lua_sample {
 	struct ks_sample *s;        /* owned; NULL: collected */
 	struct ks_lua_chain *chain; /* kept alive by the state */
 	uint64_t updates;           /* those of the chain when it was made */
+	size_t counted;             /* bytes of it that the collector of garbage knows of */
 	bool frozen;                /* false: it adds a kstat when a script first asks for it */
 	bool complete;              /* it was made of selectors, and never added what a script asked for */
 };
