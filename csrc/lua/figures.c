@@ -2,13 +2,16 @@
  * figures.c - some statistics of many kstats at once, as tables: what a script would ask each of a thousand processes
  * for, without an object for each. SPDX-License-Identifier: MIT
  */
+#include <string.h>
+
 #include "chain/chain.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 
-#define MOST 32 /* fields of a table */
+#define MOST 32   /* fields of a table */
+#define FURTHER 8 /* for which it has room: its name and such, and what the caller adds */
 
 /* A statistic that is looked for in one kstat after the other, which have it at the same place mostly. */
 struct figure {
@@ -82,6 +85,16 @@ set_values(lua_State *L, int table, const struct ks_delta *d, struct figures *f)
 	}
 }
 
+/* Whether the named value that comes next was the same in the earlier sample: most counters stand still. */
+static bool
+stands_still(const struct ks_delta_cursor *c)
+{
+	size_t at = c->now.record * sizeof(kstat_named_t);
+
+	return !c->d->reset && c->d->now->ks_type == KSTAT_TYPE_NAMED && at + sizeof(kstat_named_t) <= c->prev.size &&
+	    memcmp(c->now.data + at, c->prev.data + at, sizeof(kstat_named_t)) == 0;
+}
+
 static void
 set_changes(lua_State *L, int table, const struct ks_delta *d, struct figures *f, kstat_ctl_t *kc)
 {
@@ -92,61 +105,82 @@ set_changes(lua_State *L, int table, const struct ks_delta *d, struct figures *f
 		struct ks_delta_cursor c = first;
 		struct ks_value v;
 
-		if (seek(&c.now, &f->v[i]) && ks_delta_get(&c, f->v[i].stat, &v))
+		if (seek(&c.now, &f->v[i]) && !stands_still(&c) && ks_delta_get(&c, f->v[i].stat, &v))
 			set(L, table, &f->v[i], &v);
 	}
 }
 
+/* Pushes the table of a kstat. */
+static void
+push_table(lua_State *L, const struct ks_lua_place *p, const struct ks_delta *d, struct figures *values,
+    struct figures *changes)
+{
+	int table;
+
+	lua_createtable(L, 0, values->n + changes->n + FURTHER);
+	table = lua_gettop(L);
+	ks_lua_setstring(L, "name", d->now->ks_name);
+	ks_lua_setinteger(L, "instance", d->now->ks_instance);
+	set_values(L, table, d, values);
+	if (p->difference == NULL)
+		return;
+	ks_lua_pushseconds(L, d->elapsed);
+	lua_setfield(L, table, "elapsed");
+	set_changes(L, table, d, changes, p->chain->kc);
+}
+
+static bool
+matches_any(const struct ks_selector *const *selectors, size_t n, const kstat_t *ksp)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ks_selector_matches(selectors[i], ksp))
+			return true;
+	}
+	return false;
+}
+
 /*
- * figures(place, selectors, values[, changes]) -> array of tables, one for each kstat of a sample or a difference that
- * any of the selectors matches and that has data, in the order of kstat(8) | nil, message, errno; false and a message if
- * one was not read during the tick of the sample. `values` maps fields to the statistics whose values now they get; of a
- * difference `changes` maps fields to those of which they get what k:get() gives. The other fields are `name`,
- * `instance`, and of a difference `elapsed` (seconds).
+ * figures(place, selectors, values[, changes[, without]]) -> array of tables, one for each kstat of a sample or a
+ * difference that any of the selectors matches and that has data, in the order of the chain | nil, message, errno.
+ * `values` maps fields to the statistics whose values now they get; of a difference `changes` maps fields to the
+ * counters of which they get how far they came; those that stood still are left out. The other fields are `name`,
+ * `instance`, and of a difference `elapsed` (seconds). Kstats that the later sample of the difference `without` has,
+ * too, are passed over. What a sample of a loop was not asked for during its tick is not there.
  */
 static int
 figures(lua_State *L)
 {
 	const struct ks_selector *const *selectors;
+	const struct ks_sample *without;
 	struct figures values, changes;
-	struct ks_selection *sel;
 	struct ks_lua_place p;
-	size_t n;
-	int failed, list, count = 0;
+	size_t n, at;
+	int list, count = 0;
 
-	lua_settop(L, 4);
+	lua_settop(L, 5);
 	ks_lua_checkplace(L, 1, &p);
 	luaL_argcheck(L, p.sample != NULL, 1, "a sample or a difference expected");
 	luaL_argcheck(L, p.difference != NULL || lua_isnil(L, 4), 4, "only a difference has changes");
+	without = lua_isnil(L, 5) ? NULL : ks_lua_checkdifference(L, 5)->now->s;
 	selectors = ks_lua_checkselectors(L, 2, &n);
-	sel = ks_lua_newselection(L);
 	take_fields(L, 3, &values);
 	take_fields(L, 4, &changes);
-	failed = ks_lua_selectfrom(L, &p, selectors, n, sel);
-	if (failed > 0)
-		return failed;
-	lua_createtable(L, (int)sel->n, 0);
+	lua_newtable(L);
 	list = lua_gettop(L);
-	for (size_t i = 0; i < sel->n; i++) {
+	for (kstat_t *ksp = ks_lua_first(&p, &at); ksp != NULL; ksp = ks_lua_next(&p, ksp, &at)) {
 		struct ks_delta d;
-		int found = ks_lua_resolve(&p, sel->ksp[i], &d);
+		int found;
 
+		if (!matches_any(selectors, n, ksp) || (without != NULL && ks_sample_find(without, ksp) != NULL))
+			continue;
+		found = ks_lua_resolve(&p, ksp, &d);
 		if (found < 0)
 			return ks_lua_fail(L);
 		if (found == 0 || d.now->ks_data == NULL)
 			continue;
-		lua_createtable(L, 0, values.n + changes.n + 8);
-		ks_lua_setstring(L, "name", d.now->ks_name);
-		ks_lua_setinteger(L, "instance", d.now->ks_instance);
-		set_values(L, list + 1, &d, &values);
-		if (p.difference != NULL) {
-			ks_lua_pushseconds(L, d.elapsed);
-			lua_setfield(L, list + 1, "elapsed");
-			set_changes(L, list + 1, &d, &changes, p.chain->kc);
-		}
+		push_table(L, &p, &d, &values, &changes);
 		lua_rawseti(L, list, ++count);
 	}
-	ks_selection_free(sel);
 	return 1;
 }
 

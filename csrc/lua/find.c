@@ -60,16 +60,15 @@ push_lack(lua_State *L, const struct ks_lua_place *p, const kstat_t *ksp)
 	return true;
 }
 
-/* The first kstat of the place, or NULL; next_of() returns those after it. *i counts. */
-static kstat_t *
-first_of(const struct ks_lua_place *p, size_t *i)
+kstat_t *
+ks_lua_first(const struct ks_lua_place *p, size_t *i)
 {
 	*i = 0;
 	return is_live(p) ? p->chain->kc->kc_chain : p->sample->s->n > 0 ? p->sample->s->ksp[0] : NULL;
 }
 
-static kstat_t *
-next_of(const struct ks_lua_place *p, const kstat_t *ksp, size_t *i)
+kstat_t *
+ks_lua_next(const struct ks_lua_place *p, const kstat_t *ksp, size_t *i)
 {
 	++*i;
 	if (is_live(p))
@@ -163,9 +162,9 @@ find_named(lua_State *L, const struct ks_lua_place *p, int i)
 	if (!is_live(p) && name.module != NULL && name.name != NULL && !name.any_instance) {
 		ksp = (kstat_t *)(uintptr_t)ks_sample_lookup(p->sample->s, name.module, name.instance, name.name);
 	} else {
-		ksp = first_of(p, &at);
+		ksp = ks_lua_first(p, &at);
 		while (ksp != NULL && !has_name(ksp, &name))
-			ksp = next_of(p, ksp, &at);
+			ksp = ks_lua_next(p, ksp, &at);
 	}
 	if (ksp == NULL && may_lack(p)) {
 		kstat_t *live = p->chain->kc->kc_chain;
@@ -289,7 +288,7 @@ members(lua_State *L)
 	lua_settop(L, 2);
 	ks_lua_getuservalue(L, 1);
 	lua_newtable(L);
-	for (kstat_t *ksp = first_of(&p, &i); ksp != NULL; ksp = next_of(&p, ksp, &i)) {
+	for (kstat_t *ksp = ks_lua_first(&p, &i); ksp != NULL; ksp = ks_lua_next(&p, ksp, &i)) {
 		int found = strcmp(ksp->ks_module, module) == 0 ? push_found(L, 3, &p, ksp) : 0;
 
 		if (found < 0)
@@ -317,7 +316,7 @@ names(lua_State *L)
 
 	ks_lua_checkplace(L, 1, &p);
 	lua_newtable(L);
-	for (const kstat_t *ksp = first_of(&p, &i); ksp != NULL; ksp = next_of(&p, ksp, &i))
+	for (const kstat_t *ksp = ks_lua_first(&p, &i); ksp != NULL; ksp = ks_lua_next(&p, ksp, &i))
 		ks_lua_setboolean(L, ksp->ks_module, 1);
 	return 1;
 }

@@ -117,6 +117,10 @@ bool ks_lua_can_grow(const struct ks_lua_sample *u);
 /* The chain, sample or difference at index i. */
 void ks_lua_checkplace(lua_State *L, int i, struct ks_lua_place *p);
 
+/* The first kstat of the place, or NULL; ks_lua_next() returns those after it, in the order of the chain. *i counts. */
+kstat_t *ks_lua_first(const struct ks_lua_place *p, size_t *i);
+kstat_t *ks_lua_next(const struct ks_lua_place *p, const kstat_t *ksp, size_t *i);
+
 /*
  * Stores the kstats of a place that any of the selectors matches, in the order of kstat(8). Returns 0, or how many
  * values it pushed: nil, message, errno; or false and a message if one was not read during the tick of the sample.

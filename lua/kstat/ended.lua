@@ -15,17 +15,12 @@ local PROCESS, IO = { selector.compile({ class = "process" }) }, { selector.comp
 local CPU = { parent = "ppid", utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
 local BYTES = { nread = "nread", nwritten = "nwritten", cnread = "cnread", cnwritten = "cnwritten" }
 
-local function sum(of, ...)
-  local n = 0
-  for i = 1, select("#", ...) do
-    local value = of[select(i, ...)]
-    n = n + (type(value) == "number" and value or 0)
-  end
-  return n
+local function number(value)
+  return type(value) == "number" and value or 0
 end
 
-local function figures(x, selectors, values, changes)
-  local list, message = core.figures(x, selectors, values, changes)
+local function figures(x, selectors, values, changes, without)
+  local list, message = core.figures(x, selectors, values, changes, without)
   return list or error(message, 0)
 end
 
@@ -38,10 +33,11 @@ local function by_pid(list)
 end
 
 -- What children had that ended, with what is known of them before; by the PID of the parent, only numbers above 0.
-local function of_children(list, ...)
+local function of_children(list, a, b)
   local used = {}
-  for _, p in ipairs(list) do
-    local n = sum(p, ...)
+  for i = 1, #list do
+    local p = list[i]
+    local n = (p[a] or b and p[b]) and number(p[a]) + number(p[b]) or 0
     used[p.instance] = n > 0 and n or nil
   end
   return used
@@ -49,14 +45,18 @@ end
 
 -- Takes off what those had before the interval that are gone. gone: of each, by PID, the `parent` and what it had
 -- `before`; nil: it is not known, and what its parent's children had within the interval is not known, either.
-local function take_off(used, gone, ...)
+local function take_off(used, gone, fields)
   for _, one in pairs(gone) do
     -- Who had parents that ended, too, is in what the first ancestor that is left waited for.
     local parent, steps = one.parent, 0
     while gone[parent] and steps < 100 do
       parent, steps = gone[parent].parent, steps + 1
     end
-    used[parent or 0] = used[parent] and one.before and used[parent] - sum(one.before, ...)
+    local n = used[parent] and one.before and used[parent]
+    for _, field in ipairs(fields) do
+      n = n and n - number(one.before[field])
+    end
+    used[parent or 0] = n or nil
   end
   for pid, n in pairs(used) do
     used[pid] = n > 0 and n or nil
@@ -72,11 +72,12 @@ end
 function ended.cpu(d, prev, list)
   list = prev and (list or figures(d, PROCESS, {}, { cutime = "cutime", cstime = "cstime" })) or {}
   local used, gone = of_children(list, "cutime", "cstime"), {}
-  local there = next(used) and by_pid(list)
-  for _, p in ipairs(there and figures(prev, PROCESS, CPU) or {}) do
+  local missing = next(used) and figures(prev, PROCESS, CPU, nil, d) or {}
+  local there = missing[1] and by_pid(list) -- under another name, after an exec
+  for _, p in ipairs(missing) do
     gone[p.instance] = not there[p.instance] and { parent = p.parent, before = p } or nil
   end
-  return take_off(used, gone, "utime", "stime", "cutime", "cstime")
+  return take_off(used, gone, { "utime", "stime", "cutime", "cstime" })
 end
 
 --- What children read and wrote which ended.
@@ -97,7 +98,7 @@ function ended.io(d, prev)
       end
     end
   end
-  return take_off(read, gone, "nread", "cnread"), take_off(written, gone, "nwritten", "cnwritten")
+  return take_off(read, gone, { "nread", "cnread" }), take_off(written, gone, { "nwritten", "cnwritten" })
 end
 
 --- The process whose children had most.

@@ -26,12 +26,17 @@ expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 
 	if (strchr(pattern, '#') != NULL)
 		(void)snprintf(number, sizeof(number), "%d", instance);
-	for (; *pattern != '\0'; pattern++) {
-		const char one[2] = { *pattern, '\0' };
-		const char *s = *pattern == '@' ? at : *pattern == '#' ? number : one;
+	while (*pattern != '\0') {
+		size_t len = strcspn(pattern, "@#");
+		const char *s = pattern;
 
-		while (*s != '\0' && n < KSTAT_STRLEN - 1)
-			to[n++] = *s++;
+		if (len == 0)
+			s = *pattern == '@' ? at : number;
+		pattern += len > 0 ? len : 1;
+		len = len > 0 ? len : strlen(s);
+		len = len < KSTAT_STRLEN - 1 - n ? len : KSTAT_STRLEN - 1 - n;
+		memcpy(to + n, s, len);
+		n += len;
 	}
 	to[n] = '\0';
 	if (ks_is_printable(to, n))

@@ -52,8 +52,12 @@ function rows.add_io(d, row)
   local function rate(value)
     return value and row.elapsed > 0 and value / row.elapsed or nil
   end
-  row.read, row.write = rate(rows.figure(d, row, "io", "nread")), rate(rows.figure(d, row, "io", "nwritten"))
-  row.cancelled = rate(rows.figure(d, row, "io", "ncancelled"))
+  local k = row.k
+  local io = d:lookup(k.module, k.instance, k.name .. ",io")
+  if io then
+    local read, written, cancelled = io:get("nread", "nwritten", "ncancelled")
+    row.read, row.write, row.cancelled = rate(read), rate(written), rate(cancelled)
+  end
   row.io = (row.read or 0) + (row.write or 0)
   local delay = rate(row.k:get("blkio_time"))
   row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)

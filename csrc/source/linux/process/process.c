@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 
 #define TICKS_PER_SECOND 100
 #define NAME_MAX_SIZE (KSTAT_STRLEN - 7) /* leaves room for ",status" */
@@ -176,8 +177,8 @@ list_one(struct walk *w, pid_t pid, pid_t tid)
 {
 	struct ks_process found = { .pid = pid, .tid = tid };
 	int instance = tid != 0 ? tid : pid;
-	char text[KS_PROCESS_STAT], name[NAME_MAX_SIZE], key[16];
-	size_t len = (size_t)snprintf(key, sizeof(key), "%d", instance);
+	char text[KS_PROCESS_STAT], name[NAME_MAX_SIZE], key[KS_NUMBER_MAX];
+	size_t len = ks_format_i64(key, instance);
 	struct ks_unit *unit = ks_units_find(w->units, key, len);
 	struct ks_process_line line;
 	uint16_t parts;

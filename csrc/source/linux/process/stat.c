@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "source/linux/listing.h"
 #include "source/linux/process/processes.h"
 
@@ -66,13 +67,20 @@ static const char *const class_names[] = { "TS", "FIFO", "RR", "BATCH", "", "IDL
 
 #define NCLASSES (sizeof(class_names) / sizeof(class_names[0]))
 
+/* This is done for every file of every process: snprintf() would take longer than to read the file's numbers. */
 void
 ks_process_path(char path[KS_PROCESS_PATH], pid_t pid, pid_t tid, const char *file)
 {
-	if (tid == 0)
-		(void)snprintf(path, KS_PROCESS_PATH, "%d/%s", (int)pid, file);
-	else
-		(void)snprintf(path, KS_PROCESS_PATH, "%d/task/%d/%s", (int)pid, (int)tid, file);
+	static const char task[] = "/task/";
+	size_t n = ks_format_i64(path, pid);
+
+	if (tid != 0) {
+		memcpy(path + n, task, sizeof(task) - 1);
+		n += sizeof(task) - 1;
+		n += ks_format_i64(path + n, tid);
+	}
+	path[n++] = '/';
+	ks_name_set(path + n, KS_PROCESS_PATH - n, file, strlen(file));
 }
 
 /* Takes a number that may be negative, as its 64 bits. */

@@ -16,18 +16,18 @@ local selector = require("kstat.selector")
 local text = require("kstat.text")
 
 local PROCESS = { selector.compile({ class = "process" }) }
-local NOW = { process = "fname", parent = "ppid", nlwp = "nlwp", rss = "rssize" }
 local CHANGES = { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
+-- What is asked of all processes at once where a column sorts by it.
+local SORTED = { RSS = { rss = "rssize" }, THREADS = { nlwp = "nlwp" }, SIZE = { size = "size" },
+  PPID = { ppid = "ppid" }, PRI = { pri = "pri" }, NI = { nice = "nice" } }
 
 -- --- what a row finds when it is asked for ------------------------------------------------------------------------
 
 -- What is in the same file as what is read of all.
 local function find_levels(row)
-  if row.k then
-    processes.add_levels(row)
-    processes.add_owner(row)
-    row.class = row.k:now():get("clname")
-  end
+  processes.add_levels(row)
+  processes.add_owner(row)
+  row.nlwp, row.ppid, row.class = row.k:now():get("nlwp", "ppid", "clname")
 end
 
 local function rate_of(row, count)
@@ -65,12 +65,13 @@ end
 
 -- By the field that it finds.
 local FIND = { k = find_kstat, wait = find_waiting,
+  process = function(row) row.process = processes.name(row) end,
   group = function(row) row.group = processes.figure(row.d, row, "cgroup", "cgroup", true) end,
   command = function(row) row.command = processes.command(row.d, row) end,
   open = function(row) row.open = processes.figure(row.d, row, "fd", "open", true) end,
 }
 for find, fields in pairs({
-  [find_levels] = { "size", "pri", "nice", "time", "user", "state", "class" },
+  [find_levels] = { "size", "rss", "pri", "nice", "time", "user", "state", "nlwp", "ppid", "class" },
   [find_faults] = { "minor", "major" }, [find_io] = { "read", "write", "cancelled", "io", "DLY" },
   [find_status] = { "swap", "switches", "forced" },
 }) do
@@ -79,21 +80,26 @@ for find, fields in pairs({
   end
 end
 
-local row_meta = { __index = function(row, field)
-  local find = FIND[field]
-  if not find or rawget(row, find) or find ~= find_kstat and not row.k then
-    return nil
-  end
-  rawset(row, find, true)
-  find(row)
-  return rawget(row, field)
-end }
+-- The rows of a tick: they share the difference, and whether it is one of an interval.
+local function new_meta(d, is_known)
+  return { __index = function(row, field)
+    local find = FIND[field]
+    if not find then
+      return field == "d" and d or field == "is_known" and is_known or field == "pid" and row.instance or nil
+    elseif rawget(row, find) or find ~= find_kstat and not row.k then
+      return nil
+    end
+    rawset(row, find, true)
+    find(row)
+    return rawget(row, field)
+  end }
+end
 
 -- --- rows ---------------------------------------------------------------------------------------------------------
 
 -- The row of children that ended of a process, whose PID it has, and of which `figures` are known.
 local function row_of_children(of, figures)
-  figures.process, figures.pid, figures.parent = "children of " .. of.process, of.pid, of.pid
+  figures.process, figures.pid, figures.ppid = "children of " .. of.process, of.pid, of.pid
   figures.identity = "children of " .. of.pid
   figures.io = (figures.read or figures.write) and (figures.read or 0) + (figures.write or 0)
   return figures
@@ -109,32 +115,31 @@ local function add_children(list, d, prev, has_io)
   end
   for i = 1, #list do
     local row = list[i]
-    local function rate(n)
-      return n and row.elapsed > 0 and n / row.elapsed or nil
-    end
-    local used, r, w = rate(cpu[row.pid]), rate(read[row.pid]), rate(written[row.pid])
-    used = used and used / 1e7
-    if (used or 0) >= LEAST_CPU or (r or 0) + (w or 0) >= LEAST_IO then
-      list[#list + 1] = row_of_children(row, { cpu = used, read = r, write = w })
+    local pid, elapsed = row.instance, row.elapsed
+    if elapsed > 0 and (cpu[pid] or read[pid] or written[pid]) then
+      local figures = { cpu = cpu[pid] and cpu[pid] / elapsed / 1e7, read = read[pid] and read[pid] / elapsed,
+        write = written[pid] and written[pid] / elapsed }
+      if (figures.cpu or 0) >= LEAST_CPU or (figures.read or 0) + (figures.write or 0) >= LEAST_IO then
+        list[#list + 1] = row_of_children(row, figures)
+      end
     end
   end
 end
 
 local BY_IO = { ["READ/s"] = true, ["WRITE/s"] = true, ["IO/s"] = true }
 
--- A row for each process.
-local function all_rows(d, prev, has_io)
-  local list, message = core.figures(d, PROCESS, NOW, CHANGES)
+-- A row for each process. values: what is asked of all of them at once.
+local function all_rows(d, prev, has_io, values)
+  local list, message = core.figures(d, PROCESS, values or {}, prev and CHANGES)
   if not list then
     error(message, 0)
   end
+  local meta = new_meta(d, prev ~= nil)
   for i = 1, #list do
     local row = list[i]
-    row.pid, row.d, row.is_known, row.process = row.instance, d, prev ~= nil, row.process or row.name
-    local utime, stime = row.utime, row.stime
-    row.cpu = utime and stime and rate_of(row, utime + stime)
-    row.cpu = row.cpu and row.cpu / 1e7
-    setmetatable(row, row_meta)
+    local elapsed = row.elapsed
+    row.cpu = prev and elapsed > 0 and ((row.utime or 0) + (row.stime or 0)) / elapsed / 1e7 or nil
+    setmetatable(row, meta)
   end
   if prev then
     add_children(list, d, prev, has_io)
@@ -144,7 +149,7 @@ end
 
 local function rows(d, _, prev, options)
   local screen = options.screen
-  local list = all_rows(d, prev, not screen or BY_IO[screen.sort])
+  local list = all_rows(d, prev, not screen or BY_IO[screen.sort], screen and SORTED[screen.sort])
   local about = screen and screen.about
   if about and about.group then
     local chosen, within = {}, (about.group .. "/"):gsub("^//$", "/")
@@ -200,7 +205,7 @@ local function identity(row)
 end
 
 local function parent(row)
-  return row.parent and ("%.0f"):format(row.parent)
+  return row.ppid and ("%.0f"):format(row.ppid)
 end
 
 -- A process's statistics; of children that ended those of their parent.
@@ -244,7 +249,7 @@ for _, one in ipairs({
   extra("CANC/s", "cancelled", bytes, "bytes of WRITE/s that were never written: their file was cut or removed"),
   extra("DLY%", "DLY", percent, "share of the time in which it waited for disks (sysctl kernel.task_delayacct)"),
   extra("STATE", "state", nil, "run, sleep, disk (no signal wakes it), stop, zombie, idle"),
-  extra("PPID", "parent", "%d", "parent process"),
+  extra("PPID", "ppid", "%d", "parent process"),
   extra("CLASS", "class", nil, "scheduling class: TS, FIFO, RR, BATCH, IDLE, DEADLINE, EXT"),
   extra("PRI", "pri", "%d", "priority: 0 to 39, below 0 for real time; less comes first"),
   extra("NI", "nice", "%d", "nice value: -20 to 19"),
