@@ -3,6 +3,7 @@
 local actions = require("kstat.top.actions")
 local application = require("kstat.top.application")
 local capture = require("support.capture")
+local core = require("kstat.core")
 local kstat = require("kstat")
 local L = require("support.linux")
 local run = require("support.run")
@@ -36,6 +37,19 @@ local function screen_of(views, source)
     return table.concat(self.lines(...), "\n")
   end
   return self
+end
+
+-- Fails where a table is wider than a window or not as high, or has control bytes.
+local function check_fit(s)
+  for _, size in ipairs({ { 20, 5 }, { 80, 24 }, { 120, 40 } }) do
+    local lines = s.app:lines(size[1], size[2], true)
+    assert.equal(size[2], #lines)
+    for i = 2, #lines - 1 do
+      local line = lines[i]:gsub("\27%[[%d;]*m", "")
+      assert.is_nil(line:find("[%z\1-\31\127]"))
+      assert.is_true(core.columns_of(line) <= size[1], line)
+    end
+  end
 end
 
 -- A copy of a tree whose files and clock can be changed.
@@ -131,15 +145,7 @@ describe("the view of control groups", function()
     s.tick()
     tree.later(1)
     s.tick()
-    for _, size in ipairs({ { 20, 5 }, { 80, 24 }, { 120, 40 } }) do
-      local lines = s.app:lines(size[1], size[2], true)
-      assert.equal(size[2], #lines)
-      for i = 2, #lines - 1 do
-        local line = lines[i]:gsub("\27%[[%d;]*m", "")
-        assert.is_nil(line:find("[%z\1-\31\127]"))
-        assert.is_true(require("kstat.core").columns_of(line) <= size[1], line)
-      end
-    end
+    check_fit(s)
     assert.matches("/system.slice/%?%[2Jé日本e\204\129%?.service", table.concat(s.app:lines(120, 40, true), "\n"))
   end)
 
@@ -153,7 +159,7 @@ describe("the view of control groups", function()
     end
     s.app:set_filter("inner")
     s.tick()
-    require("kstat.core").sample_freeze(s.app.shown.groups[1].now)
+    core.sample_freeze(s.app.shown.groups[1].now)
     assert.is_true(has_details("inner"))
     assert.is_false(has_details("web.service"))
   end)
@@ -325,7 +331,7 @@ local PUBLISHER = [[
   local known = {
     answers = pub:latency({ name = "answers", unit = "us" }), size = pub:latency({ name = "size", unit = "bytes" }),
     jobs = pub:io({ name = "jobs", latency = true }), times = pub:timer({ name = "times", timers = { "parse" } }),
-    stuck = pub:io({ name = "stuck" }),
+    stuck = pub:io({ name = "stuck" }), wide = assert(pub:latency({ name = "日本e\204\129" })),
     rtt = pub:blob({ name = "rtt", template = template, vois = { rtt = { unit = "ms" } } }),
     counts = counting:named({ name = "counts", statistics = { "hits", "misses", "none", "few",
       { name = "level", kind = "gauge" } } }),
@@ -427,9 +433,23 @@ describe("the view of what processes publish", function()
     publish("answers 100 4700")
     s.tick()
     assert.matches("^PUBLISHED[^\n]*\nshop:answers +%S+ 4.7 ms 4.7 ms 4.7 ms +990 us +%S+ ! ", s.text(120))
+    actions.act(s.app, "home")
+    actions.act(s.app, "e")
+    assert.matches("^shop:0:answers\npublished by shop, process " .. publish.pid .. " of user [^\n]*\n" ..
+      "p99 is 4.7 times what it was", s.text())
+    actions.act(s.app, "e")
     publish("answers 19 4700") -- too few to tell
     s.tick()
     assert.matches(" 4.7 ms 990 us [^!]*$", line_of("shop:answers"))
+  end)
+
+  it("fits into windows of any size, whatever names there are", function()
+    publish("answers 1 1")
+    s.tick()
+    publish("answers 10 1")
+    s.tick()
+    check_fit(s)
+    assert.matches("shop:日本e\204\129 ", table.concat(s.app:lines(120, 40, true), "\n"))
   end)
 
   it("loses a publisher that is killed, and goes on where it starts again", function()

@@ -16,6 +16,7 @@ local published = require("kstat.published")
 local report = require("kstat.report")
 local selector = require("kstat.selector")
 local text = require("kstat.text")
+local tool = require("kstat.tool")
 
 local HISTORY, ENOUGH, STEP = 60, 5, 5 -- intervals; the median is computed anew after so many
 local TREND = 8 -- intervals that are drawn
@@ -273,6 +274,22 @@ local function enter(row)
   return { view = "statistics", select = { module = row.k.module } }
 end
 
+-- Who publishes it, what it is, and how it compares with what was before.
+local function explain(row, options)
+  complete(row, options)
+  local far = row.far and ("p99 is %.1f times what it was; the mark is there from %d on, of %d values or more"):format(
+    row.far, FAR, VALUES)
+  return {
+    row.name,
+    ("published by %s%s%s"):format(row.publisher, row.pid and ", process " .. row.pid or "",
+      row.uid and " of user " .. tool.user_name(tonumber(row.uid)) or ""),
+    far or "p99 is not far from what it was, or not known",
+    ("was p99: median of the last %d intervals with values that were seen, so far %d; of fewer than %d: since creation")
+      :format(HISTORY, math.min(row.known.n, HISTORY), ENOUGH),
+    row.distribution and row.distribution.since_creation and "of a digest all percentiles are since creation" or nil,
+  }
+end
+
 local function column(title, field, about, order, priority)
   return { title, field, align = "right", about = about, order = order, priority = priority }
 end
@@ -293,8 +310,8 @@ local DRAWN = { "TREND", "trend", align = "left", elide = "end",
 
 local function declare(name, about, make, columns)
   return report({ name = name, about = about, optional = true, published = true, select = SELECT, rows = make,
-    columns = columns,
-    complete = complete, enter = enter, identity = function(row) return row.id end })
+    columns = columns, complete = complete, enter = enter, explain = explain,
+    identity = function(row) return row.id end })
 end
 
 local all = declare("published", "What processes publish: queues, times and sizes, worst first.", rows, {
