@@ -164,8 +164,7 @@ end)
 
 describe("the default of the view", function()
   local function statistics_of(...)
-    local script = 'require("kstat.top.views.statistics").sections[1]:run({ ... })'
-    local words = { "kstatlua", "-e", script, "--", "--csv", ... }
+    local words = { "kstatlua", "top", "--csv", ... }
     words.env = run.tree_env("small")
     local r = run.run(words)
     assert.equal("", r.err)

@@ -25,10 +25,8 @@ local HISTORY = 64 -- intervals that are remembered of a row
 local function named(options)
   local about = options.screen and options.screen.about
   local operands = about and about.select and { about.select } or options.operands or {}
-  if not options.selectors and #operands > 0 then
-    options.selectors = tool.selectors(operands, HINT)
-  end
-  return options.selectors
+  options.selectors = options.selectors or tool.selectors(operands, HINT)
+  return options.selectors[1] and options.selectors or nil
 end
 
 -- What a capture without the kstats of the default has is shown all.
@@ -221,11 +219,6 @@ end
 local section = report({
   name = "top", about = "Statistics by their rate per second; of durations in seconds, so that 1 is all the time.",
   operands = "module[:instance[:name[:statistic]]]", optional = true, select = selected, columns = columns, rows = rows,
-  options = {
-    { "b", "batch", help = "plain reports, also on a terminal" },
-    { "f", "filter", arg = "TEXT", help = "only names with TEXT in them, or that match TEXT = /regular expression/" },
-  },
-  check = function(options) return select(2, order.wanted(options.filter or "")) end,
   sort = "rate", identity = function(row) return row.name end, enter = enter, explain = explain,
 })
 
