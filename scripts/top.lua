@@ -24,6 +24,14 @@ local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua top --help' explains")
 end
 
+local function copy_of(x)
+  local copy = setmetatable({}, getmetatable(x))
+  for field, value in pairs(x) do
+    copy[field] = value
+  end
+  return copy
+end
+
 -- --- what is shown ----------------------------------------------------------------------------------
 
 -- Whether a command line, or the environment, names a part of the past.
@@ -46,6 +54,13 @@ local function open_past(given)
   return past or source.at and tool.stop(3, message or "what comes through a pipe has no way back") or nil
 end
 
+-- The options of a command line without the part of the past that they name: where the screen goes from there to now.
+local function without_past(given)
+  local live = copy_of(given)
+  live.at, live.from, live.to, live.host = nil, nil, nil, nil
+  return live
+end
+
 -- Shows views: on a screen, or where there is none as frames. what: `views`, `view`, `filter`, `batch`, `about`,
 -- `selectors`.
 local function show(what, given)
@@ -60,13 +75,15 @@ local function show(what, given)
   end
   what.interval, what.count, what.color = given.interval, given.count, given.color
   local run = top.run
-  what.is_replay, what.host = is_past(given), given.host or is_past(given) and "replay" or nil
+  what.is_replay = is_past(given)
   if what.batch or not top.possible() then
     run = require("kstat.top.batch").run
     what.count, what.interval = not given.interval and 1 or given.count, given.interval or 1
   elseif what.is_replay then
-    what.past, what.only_past = open_past(given), true
+    what.past, what.only_past = open_past(given), given.replay ~= nil or is_past({})
+    given = what.only_past and given or without_past(given)
   end
+  what.host = given.host or (what.only_past or what.is_replay and not what.past) and "replay" or nil
   local ok, message = run(what)
   for _, ks in ipairs(chains) do
     tool.warnings(ks) -- those that nobody could see below the screen
@@ -119,13 +136,17 @@ local function find_script(declared, words)
   end
 end
 
-local function show_script(name, script, words, what)
+local function show_script(name, script, words, before)
   local list, given = reports_of(name, script, words), {}
+  local what = { filter = before.filter, batch = before.batch }
   for i, report in ipairs(list) do
     local help
     given[i], help = report:read(words)
     if help then
       tool.show(help)
+    end
+    for _, option in ipairs({ "replay", "at", "from", "to", "host", "machine", "trust" }) do
+      given[i][option] = given[i][option] or before[option]
     end
   end
   return show_reports(list, given, what)
@@ -143,14 +164,6 @@ local function find_view(views, name)
     names[i] = view.name
   end
   wrong(("there is no view '%s', but: %s"):format(name, table.concat(names, ", ")))
-end
-
-local function copy_of(x)
-  local copy = setmetatable({}, getmetatable(x))
-  for field, value in pairs(x) do
-    copy[field] = value
-  end
-  return copy
 end
 
 -- A view whose reports get options of the command line.
@@ -232,7 +245,7 @@ local function main()
   local at, given, script = find_script(declared, arg)
   if at then
     local words = { (table.unpack or unpack)(arg, at + 1) }
-    return show_script(arg[at], script, words, { filter = given.filter, batch = given.batch })
+    return show_script(arg[at], script, words, given)
   end
   given = read(declared)
   local data = given.json or given.csv or given.openmetrics

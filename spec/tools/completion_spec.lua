@@ -109,6 +109,15 @@ describe("kstatlua --complete", function()
     end
   end)
 
+  it("gives selectors and scripts for a view of top, and behind a script what that takes", function()
+    assert.equal("app: apple: arcstat", texts("kstatlua", "top", "a"))
+    assert.equal("app:0:queue:", texts("kstatlua", "top", "-b", "app:0:q"))
+    assert.equal("processes published", texts("kstatlua", "top", "--view", "p"))
+    assert.equal("--extended", texts("kstatlua", "top", "-b", "nicstat", "--ex"))
+    assert.equal("--watch", texts("kstatlua", "nicstat", "--wa"))
+    assert.equal("", texts("kstatlua", "top", "app:", "arcs"))
+  end)
+
   it("reads the capture that the command line names", function()
     local path = source
     source = "/nowhere"

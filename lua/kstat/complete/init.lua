@@ -12,6 +12,8 @@ local values = require("kstat.complete.values")
 
 local complete = {}
 
+local text_of_help = options.help
+
 local HERE = "d\1" -- stands where the cursor is; -T takes it for a date
 local FILES = { file = true, recording = true, directory = true }
 local FIELDS = { module = true, instance = true, name = true, statistic = true, class = true }
@@ -36,7 +38,6 @@ end
 -- if that is a report. The tools of this process have no command lines and no --help any more.
 local function ask(chunk, name)
   local asked = { help = "" }
-  local help = options.help
   local function stop(text)
     asked.help = text
     tool.stop(0)
@@ -45,7 +46,7 @@ local function ask(chunk, name)
     asked.declared = asked.declared or declared
     return { help = true, operands = {} }
   end
-  options.help = function(...) stop(help(...)) end
+  options.help = function(...) stop(text_of_help(...)) end
   tool.show = stop
   arg = { [0] = name } -- luacheck: globals arg
   pcall(function()
@@ -145,7 +146,7 @@ end
 -- Candidates for an operand: selectors, names of kstats, "files".
 local function operands(word, declared, given, report)
   local kind = declared.operands or report and selectors_of(report, given) or {}
-  if kind == "selector" then
+  if kind == "selector" or kind == "view" then
     return values.operand(word, given.c, capture_of(given))
   elseif kind == "files" then
     return kind
@@ -153,8 +154,19 @@ local function operands(word, declared, given, report)
   return values.names(kind, capture_of(given))
 end
 
+-- Candidates for an operand that may be the name of a script, too.
+local function with_scripts(list, scripts)
+  if scripts == "files" or list == "files" then
+    return #list > 0 and list or scripts
+  end
+  for _, script in ipairs(scripts) do
+    list[#list + 1] = script
+  end
+  return list
+end
+
 -- Candidates for the word behind some others, for a command with these options. scripts: those for an operand, if it
--- is the host's first one.
+-- may be one.
 local function candidates(words, word, declared, explained, report, scripts)
   local before, start = { (table.unpack or unpack)(words) }, ""
   for _, o in ipairs(declared.all) do
@@ -176,27 +188,12 @@ local function candidates(words, word, declared, explained, report, scripts)
   elseif word:find("^%-") and not long then
     return given.operands[#given.operands] == HERE and option_words(declared, explained) or {}, ""
   elseif given.operands[#given.operands] == HERE then
-    return scripts or operands(word, declared, given, report), ""
+    return with_scripts(operands(word, declared, given, report), scripts or {}), ""
   end
   return {}
 end
 
 -- --- command lines --------------------------------------------------------------------------------------------
-
--- Candidates for a word of a tool's command line.
-local function of_tool(host, name, words, word)
-  local chunk = host.load(name)
-  if not chunk then
-    return "files"
-  end
-  local read = options.read
-  local declared, explained, report = ask(chunk, name)
-  options.read = read
-  if declared then
-    return candidates(words, word, declared, explained, report)
-  end
-  return {}
-end
 
 -- How many words of the host's command line are up to the script, which is the last of them; nil: there is none yet.
 local function find_script(declared, words)
@@ -218,6 +215,29 @@ local function scripts_of(abouts, word)
     some = some or name:sub(1, #word) == word
   end
   return some and list or "files"
+end
+
+-- Candidates for a word of a tool's command line.
+local function of_tool(host, name, words, word)
+  local chunk = host.load(name)
+  if not chunk then
+    return "files"
+  end
+  local read = options.read
+  local declared, explained, report = ask(chunk, name)
+  options.read = read
+  if not declared then
+    return {}
+  end
+  local scripts
+  if declared.operands == "view" then -- which may be a script, and its words then
+    local at = find_script(declared, words)
+    if at and host.load(words[at]) then
+      return of_tool(host, words[at], { (table.unpack or unpack)(words, at + 1) }, word)
+    end
+    scripts = not at and scripts_of(host.abouts, word) or nil
+  end
+  return candidates(words, word, declared, explained, report, scripts)
 end
 
 local function of_host(host, words, word)

@@ -127,8 +127,10 @@ local function parse(args)
     if words[i + 2] then usage("'%s' is one word too many", words[i + 2]) end
     read_times(o, words[i], words[i + 1])
   end
-  if not o.count and not o.interval then o.count = 1 end
-  o.interval = o.interval or not tool.at(o) and 1 or nil
+  if not o.watch then
+    if not o.count and not o.interval then o.count = 1 end
+    o.interval = o.interval or not tool.at(o) and 1 or nil
+  end
   o.max = o.max or math.max(default_max(o), #o.names)
   o.tty, o.cpu = o.T or not (o.d or o.x), o.C or not (o.d or o.x)
   o.selection, o.history, o.heads_due = devstat.selection(), devstat.history(), tick.pager(PAGE)
@@ -336,6 +338,7 @@ local function follow(ks, o)
   end
   if message then tool.stop(3, message) end
   o.etime = o.now.snap_time - (o.before and o.before.snap_time or 0)
+  o.is_back = o.etime < 0 -- on a screen, which may go back: what was before that is not known here
   if o.etime <= 0 then o.etime = 1 end
   o.changed = false
   if o.now.changed or o.h then
@@ -405,6 +408,7 @@ end
 
 local function text(_, _, _, o)
   local texts = {}
+  if o.is_back then return "" end
   local function out(...)
     texts[#texts + 1] = table.concat({ ... })
   end

@@ -86,9 +86,9 @@ local function add(declared, list)
 end
 
 --- Declares the options of a command that is no report.
--- @param ... {option,...}; the field `operands` says what else it takes: "selector", "files", or an array of selectors
--- whose kstats it takes by their names. Shells complete operands by it, and arguments of options by what `arg` calls
--- them: FILE, COLUMN, MODULE, or words with bars between them.
+-- @param ... {option,...}; the field `operands` says what else it takes: "selector", "view" (these, or a script
+-- and its words), "files", or an array of selectors whose kstats it takes by their names. Shells complete operands by
+-- it, and arguments of options by what `arg` calls them: FILE, COLUMN, MODULE, or words with bars between them.
 -- @treturn table for `read`
 function options.command(...)
   local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }
