@@ -1,0 +1,121 @@
+-- Reports on the screen: `kstatlua SCRIPT --watch`, `kstatlua top SCRIPT`. Without a terminal they are frames, which
+-- have the same lines.
+local pty = require("support.pty")
+local run = require("support.run")
+
+local RECORDING = "spec/vectors/past/faults.rec"
+local dir
+
+setup(function()
+  dir = run.directory()
+  run.write_file(dir .. "/tree.lua", [[
+    local list = { { name = "root", n = 1 }, { name = "leaf", up = "root", n = 2 } }
+    return kstat.report({ name = "mine", select = "unix:0:system_misc", totals = true, sort = "n",
+      columns = { { "name", kind = "label" }, { "n", format = "%d" }, { "late", align = "left" } },
+      rows = function() return list end, identity = function(row) return row.name end,
+      parent = function(row) return row.up end, complete = function(row) row.late = "late " .. row.name end,
+      explain = function(row) return { "explained " .. row.name } end })
+  ]])
+  run.write_file(dir .. "/lines.lua", [[
+    local n = 0
+    return kstat.report({ name = "lines", select = "unix:0:system_misc", columns = { { "n", format = "%d" } },
+      rows = function() n = n + 1 return { { n = n } } end })
+  ]])
+  run.write_file(dir .. "/two.lua", [[
+    local function one(name)
+      return kstat.report({ name = name, select = "unix:0:system_misc", columns = { { name, "nproc" } } })
+    end
+    return { one("first"), one("second") }
+  ]])
+  run.write_file(dir .. "/broken.lua", "local nothing\nreturn nothing.at_all")
+end)
+teardown(function() run.remove_directory(dir) end)
+
+-- The frames that a command prints, without their first lines.
+local function frames(words, lines)
+  local r = run.shell(("COLUMNS=90 LINES=%d TZ=UTC %s/kstatlua %s </dev/null"):format(lines or 24, run.bin, words))
+  assert.same({ "", 0 }, { r.err, r.status }, words)
+  local list = {}
+  for frame in r.out:gmatch("%S[^\n]+\n(.-)\n%f[%S%z]") do
+    list[#list + 1] = frame
+  end
+  return list
+end
+
+describe("a report on a screen", function()
+  it("is a table, whose rows are completed when they are shown and whose totals come last", function()
+    for _, words in ipairs({ "top -b %s/tree.lua 0.01 1", "%s/tree.lua --watch 0.01 1" }) do
+      local frame = frames(words:format(dir))[1]:gsub("  +", " ")
+      assert.equal(" name n late\n leaf 2 late leaf\n root 1 late root\n total 3 -\n", frame)
+    end
+    local frame = frames("top -f leaf -b " .. dir .. "/tree.lua --top 1 leaf 0.01 1")[1]:gsub("  +", " ")
+    assert.equal(" name n late\n leaf 2 late leaf\n total 2 -\n", frame)
+  end)
+
+  it("keeps the lines of ticks that are one line, as many as fit, the newest last", function()
+    local list = frames(dir .. "/lines.lua --watch 0.01 6", 6)
+    assert.equal(" n\n 2\n", list[1]) -- the first one was since creation
+    assert.equal(" n\n 5\n 6\n 7\n", list[6])
+  end)
+
+  it("has the heading of vmstat and the text of iostat, once", function()
+    for words, head in pairs({ ["-r %s vmstat --watch 1 25"] = "  kthr [^\n]*\n  r b w [^\n]*\n",
+      ["-r %s iostat --watch 1 25"] = "    tty [^\n]*\n  tin tout [^\n]*\n" }) do
+      local list = frames(words:format(RECORDING), 9)
+      assert.equal(25, #list)
+      assert.matches("^" .. head .. "[^\n]+\n$", list[1])
+      assert.matches("^" .. head .. ("[ %-%d]+\n"):rep(5) .. "$", list[25])
+    end
+    local list = frames(("-r %s iostat -x --watch 1 2"):format(RECORDING))
+    assert.matches("^ +extended device statistics *\n device [^\n]*\n vda [^\n]*\n$", list[2])
+  end)
+
+  it("may be one of several in a view", function()
+    assert.matches("^ first\n +%d+%.0\n\n second\n +%d+%.0\n$", frames("top -b " .. dir .. "/two.lua 0.01 1")[1])
+  end)
+
+  it("is of the past that is named before or behind it", function()
+    local one = frames(("top -b -r %s --at -0s mpstat -a"):format(RECORDING))
+    assert.same(one, frames(("mpstat -a --watch -r %s --at -0s"):format(RECORDING)))
+    assert.equal(1, #one)
+  end)
+
+  it("says what is wrong in one line", function()
+    for words, message in pairs({
+      ["nicstat --watch -j"] = "nicstat: %-%-watch and %-%-json cannot be used together",
+      ["nicstat --watch --summary"] = "nicstat: %-%-watch and %-%-summary cannot be used together",
+      ["examples/cpu_spark.lua --watch"] = "cpu_spark: unknown option '%-%-watch'",
+      ["top nicstat --nonsense"] = "nicstat: unknown option '%-%-nonsense'",
+    }) do
+      local r = run.shell(("%s/kstatlua %s </dev/null"):format(run.bin, words))
+      assert.matches("^[^\n]*" .. message .. "[^\n]*\n$", r.err:gsub("^top: ", "nicstat: "), words)
+      assert.equal(2, r.status)
+    end
+    local r = run.shell(("%s/kstatlua top %s/broken.lua </dev/null"):format(run.bin, dir))
+    assert.matches("^top: [^\n]*broken.lua:2: ", r.err)
+    assert.equal(1, r.status)
+  end)
+end)
+
+describe("a report on a terminal", function()
+  pty.it(it, pending)("has the keys of top", function()
+    local t = pty.start(("%s/kstatlua %s/tree.lua --watch 0.2; echo status $?; sleep 999"):format(run.bin, dir), 80, 12)
+    t:await("\n name +n late\n leaf +2 late leaf\n root +1 late root\n total +3 %-\n")
+    t:send("v")
+    t:await("\n root +1 late root\n   leaf +2 late leaf\n total")
+    t:send("e")
+    t:await("explained root", true)
+    t:send("q")
+    t:await("status 0", true)
+  end)
+
+  pty.it(it, pending)("goes back into what was recorded", function()
+    local t = pty.start(("%s/kstatlua iostat -x --watch; echo status $?; sleep 999"):format(
+      "KSTAT_SOURCE=" .. RECORDING .. " " .. run.bin), 80, 12)
+    local first = t:await("(%d%d:%d%d:%d%d PAST.*extended device.*\n vda )"):match("%d%d:%d%d:%d%d")
+    t:send("Left")
+    assert.is_true(t:await("device statistics", true):match("%d%d:%d%d:%d%d") <= first)
+    t:send("q")
+    t:await("status 0", true)
+  end)
+end)
