@@ -179,7 +179,7 @@ ks_frame_line(struct ks_frame *f, int row, const char *text, size_t n, bool utf8
 struct update {
 	struct ks_buf *out;
 	const struct ks_frame *now;
-	const struct ks_frame *before; /* NULL: unknown */
+	struct ks_frame *before;       /* NULL: unknown */
 	int row, column;               /* of the cursor, counted from 0; column -1: unknown, and row, too, if that is -1 */
 	unsigned style;
 };
@@ -420,8 +420,128 @@ update_row(struct update *u, int row)
 	ks_buf_adds(u->out, ERASE_LINE);
 }
 
+/* --- rows that moved --- */
+
+/*
+ * A row that comes into a list or leaves it moves all rows below. What moved is moved on the terminal, too: lines are
+ * deleted at one end of the block and inserted at its other end, so that all other rows stay where they are. `before`
+ * is changed in the same way, and the rows that were inserted are blank in it.
+ */
+struct block {
+	int first, last; /* rows of the new frame */
+	int by;          /* that many rows further down they were before; negative: further up */
+	int gain;        /* cells that need not be written */
+};
+
+#define FURTHEST 8    /* rows that a block moves at most */
+#define LEAST_GAIN 30 /* cells: the two sequences take 20 bytes */
+#define MOST_BLOCKS 4
+
+/* Returns the number of cells in which a row of the new frame is another one than a row before; row -1 is a blank one. */
+static int
+distance(const struct update *u, int row, int from)
+{
+	const struct ks_cell *now = &u->now->cells[cell_number(u, row, 0)];
+	const struct ks_cell *before = from < 0 ? NULL : &u->before->cells[cell_number(u, from, 0)];
+	int n = 0;
+
+	for (int i = 0; i < u->now->columns; i++)
+		n += memcmp(&now[i], before != NULL ? &before[i] : &blank, sizeof(blank)) != 0;
+	return n;
+}
+
+/* The rows that are blank once the block has moved: the first of them; their number is that by which it moves. */
+static int
+first_inserted(const struct block *b)
+{
+	return b->by > 0 ? b->last + 1 : b->first + b->by;
+}
+
+/* Finds the block that gains most by moving so many rows. */
+static struct block
+find_block(const struct update *u, int by, const int *still)
+{
+	struct block best = { .by = by, .gain = 0 }, b = best;
+	int rows = u->now->rows, end = by > 0 ? rows - by : rows;
+
+	for (int row = by > 0 ? 0 : -by; row < end; row++) {
+		/* A row that did not change had better stay. */
+		int gain = still[row] > 0 ? still[row] - distance(u, row, row + by) : -u->now->columns;
+
+		if (b.gain <= 0)
+			b = (struct block){ .first = row, .by = by };
+		/* Different rows have some cells in common, too. */
+		b.gain += gain < 0 || gain > still[row] / 2 ? gain : 0;
+		b.last = row;
+		if (b.gain > best.gain)
+			best = b;
+	}
+	for (int i = 0; best.gain > 0 && i < abs(by); i++)
+		best.gain += still[first_inserted(&best) + i] - distance(u, first_inserted(&best) + i, -1);
+	return best;
+}
+
+static void
+edit_lines(struct update *u, int row, int n, char final)
+{
+	struct move m = { .len = 0 };
+
+	u->row = -1;
+	go(u, row, 0);
+	add_step(&m, n, final);
+	ks_buf_add(u->out, m.text, m.len);
+	u->row = -1;
+}
+
+static void
+move_block(struct update *u, const struct block *b)
+{
+	struct ks_cell *cells = u->before->cells;
+	int n = abs(b->by), inserted = first_inserted(b);
+
+	edit_lines(u, b->by > 0 ? b->first : b->last + 1 - n, n, 'M');
+	edit_lines(u, inserted, n, 'L');
+	memmove(&cells[cell_number(u, b->first, 0)], &cells[cell_number(u, b->first + b->by, 0)],
+	    cell_number(u, b->last + 1 - b->first, 0) * sizeof(*cells));
+	for (size_t i = cell_number(u, inserted, 0); i < cell_number(u, inserted + n, 0); i++)
+		cells[i] = blank;
+}
+
+/* Moves what gains most, if that is enough. */
+static bool
+move_rows(struct update *u, int *still)
+{
+	struct block best = { .gain = 0 };
+	int changed = 0;
+
+	for (int row = 0; row < u->now->rows; row++)
+		changed += still[row] = distance(u, row, row);
+	for (int by = -FURTHEST; by <= FURTHEST && changed >= LEAST_GAIN; by++) {
+		if (by != 0 && abs(by) < u->now->rows) {
+			struct block b = find_block(u, by, still);
+
+			if (b.gain > best.gain)
+				best = b;
+		}
+	}
+	if (best.gain < LEAST_GAIN)
+		return false;
+	move_block(u, &best);
+	return true;
+}
+
+static void
+move_blocks(struct update *u)
+{
+	int *still = malloc((size_t)u->now->rows * sizeof(*still));
+
+	for (int i = 0; still != NULL && i < MOST_BLOCKS && move_rows(u, still); i++)
+		;
+	free(still);
+}
+
 void
-ks_frame_update(struct ks_buf *out, const struct ks_frame *now, const struct ks_frame *before)
+ks_frame_update(struct ks_buf *out, const struct ks_frame *now, struct ks_frame *before)
 {
 	struct update u = { .out = out, .now = now, .before = before, .row = -1, .column = -1 };
 	size_t start = out->len, begun;
@@ -430,6 +550,8 @@ ks_frame_update(struct ks_buf *out, const struct ks_frame *now, const struct ks_
 	begun = out->len;
 	if (before == NULL)
 		ks_buf_adds(out, "\033[m");
+	else
+		move_blocks(&u);
 	for (int row = 0; row < now->rows; row++)
 		update_row(&u, row);
 	set_style(&u, 0);

@@ -43,8 +43,9 @@ void ks_frame_line(struct ks_frame *f, int row, const char *text, size_t n, bool
 /*
  * Appends the bytes that turn a window that shows `before`, a frame of the same size, into one that shows `now`; NULL:
  * nothing is known about the window, of which every row is then written. Appends nothing if nothing changes. The
- * position of the cursor may be any, before and after; the style is the plain one, and there is no wrapping.
+ * position of the cursor may be any, before and after; the style is the plain one, and there is no wrapping. `before`
+ * is no frame that was shown afterwards.
  */
-void ks_frame_update(struct ks_buf *out, const struct ks_frame *now, const struct ks_frame *before);
+void ks_frame_update(struct ks_buf *out, const struct ks_frame *now, struct ks_frame *before);
 
 #endif

@@ -85,6 +85,22 @@ set_style(long number)
 		terminal.style |= bits[number];
 }
 
+/* Inserts or deletes lines where the cursor is; those at the end of the window leave it, or blank ones come. */
+static void
+edit_lines(int n, bool insert)
+{
+	int columns = terminal.cells.columns, rows = terminal.cells.rows, row = terminal.row, rest = rows - row - n;
+	struct ks_cell *here = cell_at(0), *there = here + n * columns;
+
+	CHECK(rest >= 0);
+	memmove(insert ? there : here, insert ? here : there, sizeof(*here) * (size_t)(rest * columns));
+	for (terminal.row = insert ? row : rows - n; n > 0; n--, terminal.row++) {
+		for (int i = 0; i < columns; i++)
+			erase(i);
+	}
+	terminal.row = row;
+}
+
 /* Obeys what follows ESC [ and returns what follows that. */
 static const char *
 obey(const char *s)
@@ -115,6 +131,11 @@ obey(const char *s)
 		cut_wide(terminal.column);
 		for (int i = terminal.column; i < terminal.cells.columns; i++)
 			erase(i);
+		break;
+	case 'L':
+	case 'M':
+		CHECK(terminal.column == 0 && terminal.style == 0);
+		edit_lines((int)n, *end == 'L');
 		break;
 	default:
 		for (end = (char *)(uintptr_t)s - 1; *end != 'm'; ) {

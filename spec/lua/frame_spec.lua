@@ -2,6 +2,7 @@
 local core = require("kstat.core")
 local emulator = require("support.emulator")
 
+local unpack = table.unpack or unpack
 local BEGIN, END = "\27[?2026h", "\27[?2026l"
 
 -- The bytes of an update without what surrounds it.
@@ -92,6 +93,48 @@ describe("a frame", function()
         assert.equal("", terminal:style_word("x"))
       end
     end
+  end)
+
+  it("moves the rows of a list of which some come and go", function()
+    math.randomseed(29)
+    local columns, rows, lines, count, bytes = 30, 12, {}, 0, 0
+    local function row()
+      count = count + 1
+      return ("%06d 中 \27[31mx"):format(count * 7919 % 1000003):rep(2)
+    end
+    for i = 1, rows do
+      lines[i] = row()
+    end
+    local terminal = emulator.new(columns, rows, "#"):write(core.frame(lines, nil, columns, rows))
+    for _ = 1, 150 do
+      local now = { unpack(lines) }
+      for _ = 1, math.random(3) do
+        if math.random(2) == 1 then
+          table.insert(now, math.random(#now + 1), row())
+        else
+          table.remove(now, math.random(#now))
+        end
+      end
+      for i = 1, rows do
+        now[i] = now[i] or row()
+      end
+      local update_of_lines = core.frame(now, lines, columns, rows)
+      bytes = bytes + #update_of_lines
+      terminal:write(update_of_lines)
+      assert.same(written(now, columns, rows):shown(), terminal:shown())
+      lines = now
+    end
+    assert.is_true(bytes / 150 < 140, bytes / 150)
+  end)
+
+  it("inserts and deletes lines where a block of rows moved", function()
+    local list = {}
+    for i = 1, 8 do
+      list[i] = ("%d "):format(i * 1111):rep(6)
+    end
+    local before, now = { "head", unpack(list) }, { "head", "the process that is new", unpack(list) }
+    assert.equal("\27[9H\27[M\27[2H\27[L\27[2Hthe process that is new", update(now, before, 40, 9))
+    assert.equal("\27[2H\27[M\27[9H\27[L\27[9H" .. list[8]:sub(1, -2), update(before, now, 40, 9))
   end)
 
   it("is synchronized, and has the changed cells only", function()

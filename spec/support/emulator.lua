@@ -80,7 +80,24 @@ local function number(text)
   return text == "" and 1 or tonumber(text)
 end
 
+-- Lines are inserted where the cursor is (n above 0), or deleted.
+function emulator:edit_lines(n)
+  assert(self.column == 1 and next(self.style) == nil and self.row + math.abs(n) - 1 <= self.rows)
+  local before = {}
+  for i, cell in ipairs(self.cells) do
+    before[i] = cell
+  end
+  for row = self.row, self.rows do
+    local from = n > 0 and row < self.row + n and self.rows + 1 or row - n
+    for column = 1, self.columns do
+      self:set(row, column, from <= self.rows and before[(from - 1) * self.columns + column] or BLANK)
+    end
+  end
+end
+
 local obey = {
+  L = function(self, parameters) self:edit_lines(number(parameters)) end,
+  M = function(self, parameters) self:edit_lines(-number(parameters)) end,
   H = function(self, parameters)
     local row, column = parameters:match("^(%d*);?(%d*)$")
     self.row, self.column, self.behind = number(row), number(column), false
@@ -100,10 +117,12 @@ local obey = {
     for word in (parameters .. ";"):gmatch("(%d*);") do
       if word == "" or word == "0" then
         self.style = {}
-      elseif COLOUR[word] then
-        self.style["31"], self.style["32"], self.style["33"] = nil, nil, nil
+      else
+        for colour in pairs(COLOUR[word] and COLOUR or {}) do
+          self.style[colour] = nil
+        end
+        self.style[word] = true
       end
-      self.style[word] = true
     end
   end,
   h = function(self, parameters) self.synchronized = parameters == "?2026" end,
