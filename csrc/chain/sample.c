@@ -118,6 +118,25 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 	return copy != NULL ? copy : read_and_add(s, kc, ksp);
 }
 
+int
+ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier,
+    const struct ks_selector *const *selectors, size_t n)
+{
+	for (size_t i = 0; i < earlier->n; i++) {
+		struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, earlier->ksp[i]->ks_kid);
+
+		if (node != NULL && ks_sample_add(s, kc, &node->k) == NULL)
+			return -1;
+	}
+	/* IDs grow along the chain. */
+	for (struct ks_node *node = ks_chain_of(kc)->nodes.first; node != NULL; node = (struct ks_node *)node->k.ks_next) {
+		if (node->k.ks_kid >= earlier->next_kid && ks_is_shown(&node->k) &&
+		    ks_selector_any_matches(selectors, n, &node->k) && ks_sample_add(s, kc, &node->k) == NULL)
+			return -1;
+	}
+	return 0;
+}
+
 bool
 ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp)
 {

@@ -41,6 +41,13 @@ struct ks_sample *ks_sample_new(kstat_ctl_t *kc);
  */
 const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp);
 
+/*
+ * Adds the kstats that an earlier sample of the chain has and that still exist, and those that came since and any of
+ * the selectors matches. If the earlier one has all that the selectors match, so has this one. 0, or -1 with errno.
+ */
+int ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier,
+    const struct ks_selector *const *selectors, size_t n);
+
 void ks_sample_free(struct ks_sample *s);
 
 /*

@@ -106,15 +106,28 @@ sample_new(lua_State *L)
 	return 1;
 }
 
-/* add(sample, selectors): reads what any of the selectors matches (none: everything). */
+/*
+ * add(sample, selectors[, earlier]): reads what any of the selectors matches (none: everything). earlier: a sample of the
+ * same chain that has what they match.
+ */
 static int
 sample_add(lua_State *L)
 {
 	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
+	struct ks_lua_sample *earlier = lua_isnoneornil(L, 3) ? NULL : ks_lua_checksample(L, 3);
+	const struct ks_selector *const *selectors;
+	size_t n;
+	int rc;
 
 	lua_settop(L, 2);
 	luaL_argcheck(L, ks_lua_can_grow(u), 1, "the sample is frozen");
-	if (add_selected(L, u, 2) != 0)
+	if (earlier != NULL) {
+		selectors = ks_lua_checkselectors(L, 2, &n);
+		rc = ks_sample_add_as(u->s, u->chain->kc, earlier->s, selectors, n);
+	} else {
+		rc = add_selected(L, u, 2);
+	}
+	if (rc != 0)
 		return ks_lua_fail(L);
 	count_memory(L, u);
 	lua_settop(L, 1);

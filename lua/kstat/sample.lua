@@ -101,11 +101,12 @@ object.install(core.difference_meta, "difference", difference, {
   elapsed_ns = nth(2, core.difference_elapsed),
 })
 
--- A complete sample of what the selectors match.
-function sample.take(ks, list)
+-- A complete sample of what the selectors match. earlier: one of the same chain and selectors, by which these are found
+-- without looking at the whole chain.
+function sample.take(ks, list, earlier)
   local s, message, errname = core.sample(ks)
   if s then
-    s, message, errname = core.sample_add(s, list)
+    s, message, errname = core.sample_add(s, list, earlier)
   end
   if not s then
     return nil, message, errname

@@ -55,8 +55,8 @@ local function go(self, time)
     return true
   end
   self.at, self.sample = nil, nil
-  local changed, message = self.chain:seek(math.max(time, self.first), true)
-  if changed ~= nil and self.chain:previous(true) ~= nil then
+  local changed, message, _, went = self.chain:seek(math.max(time, self.first), true, 1)
+  if went == 1 then
     changed, message = self.chain:update(true)
   end
   if changed == nil then
@@ -103,7 +103,7 @@ end
 
 -- Judges the n samples behind that of a time. nil: there are not as many, or they cannot be read.
 local function judge(self, time, n)
-  local before = go(self, time) and (self.sample or sample.take(self.chain, self.list))
+  local before = go(self, time) and (self.sample or sample.take(self.chain, self.list, self.earlier))
   local interval, cut = { from = self.at }, nil
   self.sample = nil
   if before then
@@ -112,7 +112,8 @@ local function judge(self, time, n)
   if cut == nil then
     return nil
   end
-  interval.to, self.sample = self.at, sample.take(self.chain, self.list)
+  interval.to, self.sample = self.at, sample.take(self.chain, self.list, before)
+  self.earlier = self.sample
   if not cut and self.sample then
     local list
     interval.severity, list = rows.states(self.sample - before, before)
