@@ -62,29 +62,30 @@ fail_live(void)
 }
 
 kid_t
-ks_chain_seek(kstat_ctl_t *kc, int64_t ns)
+ks_chain_seek(kstat_ctl_t *kc, int64_t ns, unsigned *back)
 {
 	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
 
-	return src == NULL ? fail_live() : update(ks_chain_of(kc), src->ops->seek(src, ns));
+	return src == NULL ? fail_live() : update(ks_chain_of(kc), src->ops->seek(src, ns, back));
 }
 
 kid_t
-ks_chain_previous(kstat_ctl_t *kc)
+ks_chain_previous(kstat_ctl_t *kc, unsigned *back)
 {
 	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
 
-	return src == NULL ? fail_live() : update(ks_chain_of(kc), src->ops->previous(src));
+	return src == NULL ? fail_live() : update(ks_chain_of(kc), src->ops->previous(src, back));
 }
 
 kid_t
 kstat_replay_seek(kstat_ctl_t *kc, int64_t *ns)
 {
+	unsigned back = 0;
 	kid_t id;
 
 	if (kc == NULL || ns == NULL)
 		return ks_fail(EINVAL, "kstat_replay_seek: no handle or no time");
-	id = ks_chain_seek(kc, *ns);
+	id = ks_chain_seek(kc, *ns, &back);
 	if (id >= 0)
 		*ns = ks_chain_time_of_day(kc, NULL);
 	return id;

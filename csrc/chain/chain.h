@@ -75,11 +75,12 @@ kid_t ks_chain_step(kstat_ctl_t *kc);
 
 /*
  * Moves a replay to the latest sample that was taken at or before a time of day (ns since 1970), whatever the order of
- * the samples, or to the sample before this one. As kstat_chain_update(); -1 with errno ENODATA: there is no such sample, and the chain stays
- * where it is, EOPNOTSUPP: it is no replay, ESPIPE: a pipe cannot be read twice, EBADMSG: damaged there.
+ * the samples, or to the sample before this one; *back is how many samples further back it goes, or how many at all, and
+ * becomes how many there were. As kstat_chain_update(); -1 with errno ENODATA: there is no such sample, and the chain
+ * stays where it is, EOPNOTSUPP: it is no replay, ESPIPE: a pipe cannot be read twice, EBADMSG: damaged there.
  */
-kid_t ks_chain_seek(kstat_ctl_t *kc, int64_t ns);
-kid_t ks_chain_previous(kstat_ctl_t *kc);
+kid_t ks_chain_seek(kstat_ctl_t *kc, int64_t ns, unsigned *back);
+kid_t ks_chain_previous(kstat_ctl_t *kc, unsigned *back);
 
 /* True if this is a replay and the last update found no sample left to move to. */
 bool ks_chain_ended(kstat_ctl_t *kc);

@@ -2,6 +2,7 @@
 #include "chain/chain.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pwd.h>
 #include <string.h>
@@ -286,7 +287,28 @@ chain_update(lua_State *L)
 
 #define ROUNDING 1000 /* ns; a time of day in seconds is that exact in a Lua number, so that its sample is found */
 
-/* seek(chain, seconds, lazily) -> as update() */
+/* The argument at an index, how many samples a move goes back; `least` if there is none. */
+static unsigned
+check_back(lua_State *L, int i, lua_Integer least)
+{
+	lua_Integer n = luaL_optinteger(L, i, least);
+
+	luaL_argcheck(L, n >= least && n <= INT_MAX, i, "a number of samples expected");
+	return (unsigned)n;
+}
+
+/* What a move changed that went back, as update(), and behind it how many samples that were. */
+static int
+push_move(lua_State *L, struct ks_lua_chain *c, kid_t id, bool lazily, unsigned back)
+{
+	int n = push_update(L, c, id, lazily);
+
+	if (id >= 0)
+		lua_pushinteger(L, (lua_Integer)back);
+	return n + (id >= 0);
+}
+
+/* seek(chain, seconds, lazily, back) -> as update(), and how many samples further back it went */
 static int
 chain_seek(lua_State *L)
 {
@@ -295,8 +317,13 @@ chain_seek(lua_State *L)
 	/* What 64 bits cannot hold is before or after all samples. */
 	int64_t time = ns >= 0x1p62 ? INT64_MAX : ns > -0x1p62 ? (int64_t)ns + ROUNDING : INT64_MIN;
 
+	unsigned back = check_back(L, 4, 0);
+	bool lazily = lua_toboolean(L, 3);
+	kid_t id;
+
 	luaL_argcheck(L, !isnan(ns), 2, "a time expected, got nan");
-	return push_update(L, c, ks_chain_seek(c->kc, time), lua_toboolean(L, 3));
+	id = ks_chain_seek(c->kc, time, &back);
+	return push_move(L, c, id, lazily, back);
 }
 
 /*
@@ -322,13 +349,17 @@ read_when(lua_State *L)
 	return 2;
 }
 
-/* previous(chain, lazily) -> as update() */
+/* previous(chain, lazily, back) -> as update(), and how many samples back it went */
 static int
 chain_previous(lua_State *L)
 {
 	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
 
-	return push_update(L, c, ks_chain_previous(c->kc), lua_toboolean(L, 2));
+	unsigned back = check_back(L, 3, 1);
+	bool lazily = lua_toboolean(L, 2);
+	kid_t id = ks_chain_previous(c->kc, &back);
+
+	return push_move(L, c, id, lazily, back);
 }
 
 /* --- what else there is ---------------------------------------------------------------- */

@@ -202,9 +202,11 @@ local change = {
 -- is read.
 -- @number time seconds since 1970
 -- @bool[opt] lazily as of ks:update()
+-- @int[opt=0] back it goes to the sample so many before that one, or to the first one
 -- @treturn boolean as ks:update()
 -- @treturn {change,...}
 -- @treturn {change,...}
+-- @treturn integer how many samples it went back
 -- @fails "ENODATA" no sample is that old: the chain stays where it is; "EOPNOTSUPP" this is the machine; "ESPIPE" a
 -- capture comes from a pipe, which cannot be read twice; "EBADMSG" the file is damaged there
 -- @usage if ks:seek(ks:time_of_day() + 600) ~= nil then print(os.date("%T", ks:clock())) end
@@ -212,9 +214,11 @@ local change = {
 
 --- Moves a recording or a capture to the sample before this one.
 -- @bool[opt] lazily as of ks:update()
+-- @int[opt=1] back it goes back by so many samples, or to the first one
 -- @treturn boolean as ks:update()
 -- @treturn {change,...}
 -- @treturn {change,...}
+-- @treturn integer how many samples it went back
 -- @fails "ENODATA" this is the first sample, and else as ks:seek()
 -- @function ks:previous
 
@@ -222,7 +226,7 @@ for _, name in ipairs({ "update", "seek", "previous" }) do
   local move = core.chain_methods[name]
   methods[name] = function(self, ...)
     object.check(self, "chain", name)
-    local changed, added, deleted = move(self, ...)
+    local changed, added, deleted, back = move(self, ...)
     if changed ~= nil then
       for _, list in ipairs({ added, deleted }) do
         for _, one in ipairs(list) do
@@ -231,7 +235,10 @@ for _, name in ipairs({ "update", "seek", "previous" }) do
       end
       path.update(self, added, deleted)
     end
-    return changed, added, deleted
+    if back == nil then
+      return changed, added, deleted
+    end
+    return changed, added, deleted, back
   end
 end
 

@@ -364,7 +364,7 @@ seek_recording(const char *path, int steps, int kstats)
 
 		differ += ns != (START + at) * KS_NANOSEC;
 		if (i % 4 == 0 && at > 0 && at-- > 0)
-			id = ks_chain_previous(kc);
+			id = ks_chain_previous(kc, &(unsigned){ 1 });
 		else if (i % 4 == 1 && at + 1 < steps && ++at > 0)
 			id = ks_chain_step(kc);
 		if (id < 0)

@@ -54,7 +54,7 @@ move(const char *path, const uint8_t *data, size_t size)
 		int64_t time = data[i] * KS_NANOSEC;
 
 		if (data[i] % 4 == 0)
-			(void)ks_chain_previous(kc);
+			(void)ks_chain_previous(kc, &(unsigned){ 1 + data[i] / 4 % 3 });
 		else if (data[i] % 4 == 1)
 			(void)ks_chain_step(kc);
 		else

@@ -56,8 +56,8 @@ struct ks_replay_ops {
 	 * As those of struct ks_source_ops, but they return 0 if there is no such sample. A reader without them reads its
 	 * file again from the first sample on, to which first() moves: 1, or -1.
 	 */
-	int (*seek)(struct ks_replay *r, int64_t ns);
-	int (*previous)(struct ks_replay *r);
+	int (*seek)(struct ks_replay *r, int64_t ns, unsigned *back);
+	int (*previous)(struct ks_replay *r, unsigned *back);
 	int (*first)(struct ks_replay *r);
 
 	/* Warns about what could not be read of this sample and before it. */

@@ -210,9 +210,18 @@ read_again(struct ks_replay *r, uint64_t number)
 	return rc == 0 ? ks_fail(EBADMSG, "%.200s: changed while it was read", r->path) : rc;
 }
 
+/* Reads the file again up to the sample that is *back before that of a number; as ops->previous(). */
+static int
+read_before(struct ks_replay *r, uint64_t number, unsigned *back)
+{
+	if (*back > number - 1)
+		*back = (unsigned)(number - 1);
+	return read_again(r, number - *back);
+}
+
 /* As ops->seek(), for readers that have none. */
 static int
-seek_by_reading(struct ks_replay *r, int64_t ns)
+seek_by_reading(struct ks_replay *r, int64_t ns, unsigned *back)
 {
 	uint64_t was = r->number, found = 0;
 	int64_t latest = INT64_MIN;
@@ -224,7 +233,7 @@ seek_by_reading(struct ks_replay *r, int64_t ns)
 			latest = r->time;
 		}
 	}
-	if (rc < 0 || read_again(r, found > 0 ? found : was) < 0)
+	if (rc < 0 || (found > 0 ? read_before(r, found, back) : read_again(r, was)) < 0)
 		return -1;
 	return found > 0;
 }
@@ -233,10 +242,10 @@ seek_by_reading(struct ks_replay *r, int64_t ns)
 #define SECONDS(ns) ((double)(ns) / KS_NANOSEC)
 
 static int
-replay_seek(struct ks_source *src, int64_t ns)
+replay_seek(struct ks_source *src, int64_t ns, unsigned *back)
 {
 	struct ks_replay *r = replay_of(src);
-	int rc = r->ops->seek != NULL ? r->ops->seek(r, ns) : seek_by_reading(r, ns);
+	int rc = r->ops->seek != NULL ? r->ops->seek(r, ns, back) : seek_by_reading(r, ns, back);
 
 	if (rc == 0)
 		return ks_fail(ENODATA, "%.200s: no sample at or before %.3f (seconds since 1970)", r->path, SECONDS(ns));
@@ -244,10 +253,10 @@ replay_seek(struct ks_source *src, int64_t ns)
 }
 
 static int
-replay_previous(struct ks_source *src)
+replay_previous(struct ks_source *src, unsigned *back)
 {
 	struct ks_replay *r = replay_of(src);
-	int rc = r->ops->previous != NULL ? r->ops->previous(r) : r->number > 1 ? read_again(r, r->number - 1) : 0;
+	int rc = r->ops->previous != NULL ? r->ops->previous(r, back) : r->number > 1 ? read_before(r, r->number, back) : 0;
 
 	if (rc == 0)
 		return ks_fail(ENODATA, "%.200s: no sample before this one", r->path);

@@ -261,7 +261,7 @@ next_sample(struct stream *s)
 
 /* --- the source ------------------------------------------------------------------------------ */
 
-#define FORWARD(src) (&stream_of(src)->reader->base)
+#define FORWARD(src) (&((struct stream *)(src))->reader->base)
 
 static int
 stream_scan(struct ks_source *src, struct ks_scan *scan)
@@ -304,19 +304,28 @@ stream_advance(struct ks_source *src)
 	return rc;
 }
 
+/* True if the file of a number is the one that is open, with that window. */
+static bool
+is_open(const struct stream *s, size_t i, const struct ks_window *w)
+{
+	return s->reader != NULL && s->at == i && s->reader->window.from == w->from && s->reader->window.to == w->to;
+}
+
 /*
- * Goes to the latest sample at or before a time, in any file, and takes it for one that was moved to. Files are tried from
- * number i downwards.
+ * Goes to the latest sample at or before a time, in any file, and *back samples further in this file, and takes it for one
+ * that was moved to. Files are tried from number i downwards.
  */
 static int
-move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w)
+move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w, unsigned *back)
 {
 	struct ks_machine before = s->machine;
 	struct ks_source *src;
 
+	if (is_open(s, i, w) && FORWARD(s)->ops->seek(FORWARD(s), ns, back) > 0)
+		return arrive_anywhere(s, &before);
 	for (;; i = ks_files_before(&s->files, i)) {
 		src = s->files.file[i].first <= ns ? ks_source_replay_open(s->files.file[i].path, w) : NULL;
-		if (src != NULL && src->ops->seek(src, ns) > 0)
+		if (src != NULL && src->ops->seek(src, ns, back) > 0)
 			break;
 		if (src != NULL)
 			src->ops->close(src);
@@ -329,30 +338,59 @@ move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w)
 	return arrive_anywhere(s, &before);
 }
 
+/* Goes back by at most n samples within the file. Returns how many, or -1 with errno. */
 static int
-stream_seek(struct ks_source *src, int64_t ns)
+go_back(struct stream *s, unsigned n)
 {
-	struct stream *s = stream_of(src);
 	struct ks_machine before = s->machine;
 
-	if (s->files.several)
-		return move(s, ks_files_at(&s->files, ns), ns, &s->window);
-	return FORWARD(src)->ops->seek(FORWARD(src), ns) < 0 ? -1 : arrive_anywhere(s, &before);
+	if (FORWARD(s)->ops->previous(FORWARD(s), &n) < 0)
+		return errno == ENODATA ? 0 : -1;
+	return arrive_anywhere(s, &before) < 0 ? -1 : (int)n;
+}
+
+/* Goes back by *back samples, into earlier files where this one has not as many; as ops->previous(). */
+static int
+stream_previous(struct ks_source *src, unsigned *back)
+{
+	struct stream *s = stream_of(src);
+	unsigned wanted = *back, n = 0;
+	int rc = go_back(s, wanted);
+
+	while (rc >= 0 && (n += (unsigned)rc) < wanted && s->at > 0) {
+		struct ks_window w = s->window;
+		unsigned further = wanted - n - 1;
+
+		w.to = s->machine.time - (s->machine.time > INT64_MIN);
+		rc = move(s, ks_files_before(&s->files, s->at), w.to, &w, &further);
+		if (rc < 0 && errno == ENODATA)
+			break;
+		rc = rc < 0 ? -1 : (int)further + 1;
+	}
+	*back = n;
+	if (rc < 0 && errno != ENODATA)
+		return -1;
+	return n > 0 ? 1 : ks_fail(ENODATA, "%.200s: no sample before this one", s->reader->path);
 }
 
 static int
-stream_previous(struct ks_source *src)
+stream_seek(struct ks_source *src, int64_t ns, unsigned *back)
 {
 	struct stream *s = stream_of(src);
 	struct ks_machine before = s->machine;
-	struct ks_window w = s->window;
+	unsigned wanted = *back, rest;
 
-	if (FORWARD(src)->ops->previous(FORWARD(src)) > 0)
-		return arrive_anywhere(s, &before);
-	if (errno != ENODATA || s->at == 0)
+	if (!s->files.several)
+		return FORWARD(src)->ops->seek(FORWARD(src), ns, back) < 0 ? -1 : arrive_anywhere(s, &before);
+	if (move(s, ks_files_at(&s->files, ns), ns, &s->window, back) < 0)
 		return -1;
-	w.to = before.time - (before.time > INT64_MIN);
-	return move(s, ks_files_before(&s->files, s->at), w.to, &w);
+	rest = wanted - *back;
+	if (rest == 0 || s->at == 0)
+		return 1;
+	if (stream_previous(src, &rest) < 0 && errno != ENODATA)
+		return -1;
+	*back += rest;
+	return 1;
 }
 
 static hrtime_t

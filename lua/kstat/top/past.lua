@@ -35,34 +35,45 @@ local function forth(self)
   return true
 end
 
--- Goes back by n samples, or by as many as there are. Returns how many; nil and a message.
+-- Goes n samples back, or to the first one. Returns how many; nil and a message.
 local function back(self, n)
-  for i = 1, n do
-    local changed, message, errname = self.chain:previous(true)
-    if changed == nil then
-      return errname == "ENODATA" and i - 1 or nil, message
-    end
+  local changed, message, what, went = self.chain:previous(true, n)
+  if changed == nil then
+    return what == "ENODATA" and 0 or nil, message
   end
-  return n
+  return went
 end
 
--- Goes to the latest sample at or before a time, or else to the first one. Returns its time; nil and a message.
-local function locate(self, time)
-  local changed, message = self.chain:seek(math.max(time, self.first), true)
+-- Goes to n samples before the latest one at or before a time; where there is none that is the first one. Returns how
+-- many samples it is before; nil and a message.
+local function locate(self, time, n)
+  local changed, message, _, went = self.chain:seek(math.max(time, self.first), true, n)
   if changed == nil then
     return nil, message
   end
-  return self.chain:time_of_day()
+  return went
 end
 
--- Makes the sample that the chain is at the moment, and takes the one before. The chain gets there from two samples
--- before: how far these are apart tells whether nothing was recorded for long.
-local function arrive(self)
-  local n, message = back(self, 2)
-  self.now, self.prev, self.is_cut = nil, nil, true
+-- A sample of what was asked for; that before it says what that is. One that is known already, and was taken when the
+-- chain had the same kstats, is as good.
+local function take(self, known)
+  local id = self.chain:chain_id()
+  if known and known.id == id then
+    return known
+  end
+  local taken, message = sample.take(self.chain, self.list, self.taken)
+  self.taken = taken
+  return taken and { sample = taken, id = id }, message
+end
+
+-- Makes the sample that is n behind that of the chain the moment, and takes the one before. Moves that skip samples lead
+-- to two samples before it: how far these are apart tells whether nothing was recorded for long behind them.
+local function arrive(self, n, message)
+  self.now, self.prev, self.is_cut, self.known = nil, nil, true, nil
   for left = n or 0, 1, -1 do
+    local before = self.chain:time_of_day()
     if left == 1 and self.list then
-      self.prev, message = sample.take(self.chain, self.list)
+      self.prev, message = take(self)
     end
     local ok = left > 1 or not self.list or self.prev
     if ok then
@@ -72,39 +83,19 @@ local function arrive(self)
       return nil, message
     end
     self.is_cut = self.chain:is_cut()
+    self.length = self.is_cut and self.length or self.chain:time_of_day() - before
   end
   self.time = n and self.chain:time_of_day() or self.time
   return n and true, message
 end
 
--- Ends a move that led the chain somewhere, or failed: then the moment stays what it was.
-local function settle(self, ok, message)
-  local remark = message
-  if ok then
-    ok, message = arrive(self)
-  end
-  if ok then
-    return true, remark
-  end
-  locate(self, self.time)
-  arrive(self)
-  return nil, message
-end
-
--- Goes to the sample that is nearest to a time. True; nil and a message.
-local function approach(self, time)
-  local before, message = locate(self, time)
-  local ok = before and before < time
-  if ok then
-    ok, message = forth(self)
-  end
+-- The same; where that fails, or the move before did, the moment stays what it was.
+local function settle(self, n, message)
+  local ok, why = arrive(self, n, message)
   if not ok then
-    return before and (before >= time or message == LAST) or nil, message
-  elseif self.chain:time_of_day() - time < time - before then
-    return true
+    arrive(self, locate(self, self.time, 2))
   end
-  ok, message = back(self, 1)
-  return ok and true, message
+  return ok, why
 end
 
 -- --- moments --------------------------------------------------------------------------------------
@@ -116,11 +107,14 @@ end
 -- @treturn[2] string why not: at an end nothing moves
 function moment:step(n)
   if n < 0 then
-    local moved, message = back(self, -n)
-    if moved == 0 then
+    local went, message = back(self, 2 - n)
+    if went == 0 then
       return nil, FIRST
     end
-    return settle(self, moved, moved and nil or message)
+    local known = n == -1 and self.prev
+    local ok, why = settle(self, went and math.max(went + n, 0), message)
+    self.known = ok and known
+    return ok, why
   end
   local old = n == 1 and self.now
   for i = 1, n do
@@ -132,9 +126,9 @@ function moment:step(n)
     end
   end
   if not old then
-    return settle(self, true)
+    return settle(self, back(self, 2))
   end
-  self.now, self.prev, self.is_cut, self.time = nil, old, self.chain:is_cut(), self.chain:time_of_day()
+  self.now, self.known, self.prev, self.is_cut, self.time = nil, nil, old, self.chain:is_cut(), self.chain:time_of_day()
   return true
 end
 
@@ -143,47 +137,32 @@ end
 -- @treturn boolean|nil as step()
 -- @treturn string|nil
 function moment:by(seconds)
-  local ok, message = approach(self, self.time + seconds)
-  if ok and (self.chain:time_of_day() - self.time) * seconds > 0 then
-    return settle(self, true)
-  end
-  local moved
-  moved, message = settle(self, ok and locate(self, self.time), message)
-  if not moved then
+  local time = self.time
+  local ok, message = settle(self, locate(self, time + seconds + self.length / 2, 2))
+  if not ok then
     return nil, message
+  elseif (self.time - time) * seconds > 0 then
+    return true
+  end
+  if self.time ~= time then
+    settle(self, locate(self, time, 2))
   end
   return self:step(seconds > 0 and 1 or -1)
 end
 
--- Goes to what a time means: the latest sample up to then, and in a gap the nearest one. Where that is another time, a
--- message says so.
-local function go_to(self, time)
-  local before, message = locate(self, time)
-  if not before then
-    return nil, message
-  elseif before > time then
-    return true, "the first sample is of " .. date(before)
+-- Where nothing was recorded at a time, it goes to the nearest sample. Returns what there is to say of the moment.
+local function look_around(self, time)
+  local before, length = self.time, self.length
+  if before > time then
+    return "the first sample is of " .. date(before)
+  elseif not self:step(1) then
+    return time - before > math.max(length, 1) and "the last sample is of " .. date(before) or nil
   end
-  -- From the sample before it the chain knows how far samples are apart.
-  local n = back(self, 1)
-  local length = before - self.chain:time_of_day()
-  local ok
-  if n == 1 then
-    ok, message = forth(self)
-  end
-  if n == 0 or ok then
-    ok, message = forth(self)
-  end
-  if not ok then
-    return message == LAST and locate(self, before) and true, message ~= LAST and message or
-      time - before > math.max(length, 1) and "the last sample is of " .. date(before) or nil
-  end
-  local behind, is_cut = self.chain:time_of_day(), self.chain:is_cut()
+  local behind, is_cut = self.time, self.is_cut
   if not (is_cut and behind - time < time - before) then
-    ok, message = back(self, 1)
+    self:step(-1)
   end
-  return ok and true, ok and is_cut and ("nothing was recorded from %s to %s"):format(date(before), date(behind)) or
-    not ok and message or nil
+  return is_cut and ("nothing was recorded from %s to %s"):format(date(before), date(behind)) or nil
 end
 
 --- Goes to a time.
@@ -200,8 +179,13 @@ function moment:to(time)
       return nil, remark
     end
   end
-  local ok, message = go_to(self, time)
-  return settle(self, ok, message or remark)
+  local ok, message = settle(self, locate(self, time, 2))
+  if not ok then
+    return nil, message
+  elseif math.abs(time - self.time) > self.length then
+    remark = look_around(self, time) or remark
+  end
+  return true, remark
 end
 
 --- Goes to the next moment at which the state of a resource is another one than at the sample before.
@@ -219,7 +203,7 @@ function moment:change(direction)
   elseif found == "working" then
     return found, "searching " .. date(reached)
   end
-  return settle(self, locate(self, found))
+  return settle(self, locate(self, found, 2))
 end
 
 --- The samples of the moment.
@@ -237,19 +221,19 @@ function moment:samples(selectors)
   end
   local ok, message = true, nil
   if not same then
-    self.asked, self.list = {}, selector.list(2, (table.unpack or unpack)(selectors))
+    self.taken, self.asked, self.list = nil, {}, selector.list(2, (table.unpack or unpack)(selectors))
     for i = 1, #selectors do
       self.asked[i] = selectors[i]
     end
-    ok, message = arrive(self)
+    ok, message = arrive(self, back(self, 2))
   end
   if ok and not self.now then
-    self.now, message = sample.take(self.chain, self.list)
+    self.now, message = take(self, self.known)
   end
   if not (ok and self.now) then
     return nil, message
   end
-  return self.now, not self.is_cut and self.prev or nil
+  return self.now.sample, not self.is_cut and self.prev.sample or nil
 end
 
 -- --- states ---------------------------------------------------------------------------------------
@@ -325,25 +309,23 @@ function past.open(source)
     return nil, message
   end
   local self = setmetatable({ chain = ks, source = bounded, first = ks:time_of_day(),
-    reference = not source.capture and os.time() or nil }, moment)
-  self.last, message = locate(self, math.huge)
-  self.time = self.last
-  local ok = self.last and back(self, 1)
-  if ok == 1 then
-    ok, message = settle(self, locate(self, self.last))
-  elseif ok == 0 then
-    message = "only one sample is recorded: there is no interval yet"
+    reference = not source.capture and os.time() or nil,
+    length = 0 }, moment)
+  local n
+  n, message = locate(self, math.huge, 2)
+  if n == 0 then
+    n, message = nil, "only one sample is recorded: there is no interval yet"
   end
-  if not ok or ok == 0 then
+  local ok
+  ok, message = arrive(self, n, message)
+  self.last = self.time
+  local at = source.at or not (source.from or source.to) and os.getenv("KSTAT_AT")
+  if ok and at then
+    ok, message = self:to(at)
+  end
+  if not ok then
     ks:close()
     return nil, message
-  end
-  if source.at then
-    ok, message = self:to(source.at)
-    if not ok then
-      ks:close()
-      return nil, message
-    end
   end
   return self, message
 end

@@ -10,14 +10,16 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
 #include "source/replay/reader.h"
 
-/* Where a frame is, and the keyframe and the light one that it needs; 0: nowhere. */
+/* Where a frame is, and the keyframe and the light one that it needs; 0: nowhere. Its time is that of the header. */
 struct place {
 	off_t at, key, light;
+	int64_t time;
 };
 
 struct recording {
@@ -25,7 +27,11 @@ struct recording {
 	int fd;
 	off_t at;           /* of the next frame */
 	struct place current; /* of the sample */
-	z_stream inflater;
+	struct place *places; /* owned: the frames behind each other from a keyframe on, as far as they were listed */
+	size_t nplaces, places_cap;
+	off_t listed;         /* behind the last one of these */
+	z_stream inflater, key_inflater; /* behind the sample, and behind the last keyframe as of_key is */
+	off_t behind_key;     /* the frame there; 0: of_key is none */
 	struct ks_buf deflated, bytes;
 	struct ks_rec_state state, of_key; /* of the sample, and of that of the last keyframe */
 	struct ks_store key_sample;
@@ -102,6 +108,14 @@ inflate_payload(struct recording *rec)
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
 
+/* Makes an inflater what another one is. -1 with errno ENOMEM. */
+static int
+copy_inflater(z_stream *to, z_stream *from)
+{
+	(void)inflateEnd(to);
+	return inflateCopy(to, from) == Z_OK ? 0 : ks_fail(ENOMEM, "out of memory for a recording");
+}
+
 /* Makes the state what the differences of a frame refer to. -1 with errno ENOMEM. */
 static int
 start_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
@@ -127,9 +141,15 @@ finish_frame(struct recording *rec, const struct ks_rec_frame *f)
 	if (inflate_payload(rec) != 0 || ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0)
 		return -1;
 	rec->in_stream = true;
-	if (f->kind != KS_REC_KEY || f->version < KS_REC_VERSION)
+	if (f->kind != KS_REC_KEY)
 		return 0;
-	return ks_rec_state_copy(&rec->of_key, &rec->state);
+	rec->behind_key = 0;
+	if (f->version < KS_REC_VERSION)
+		return 0;
+	if (copy_inflater(&rec->key_inflater, &rec->inflater) != 0 || ks_rec_state_copy(&rec->of_key, &rec->state) != 0)
+		return -1;
+	rec->behind_key = rec->at + KS_REC_HEADER_SIZE + (off_t)f->size;
+	return 0;
 }
 
 /* Reads the frame at rec->at into the sample. 1, 0 if it is torn, -1 with errno. */
@@ -192,7 +212,7 @@ find_frame(struct recording *rec, const struct search *s, struct place *found)
 		bool wanted = !s->has_time || (f.time_of_day <= s->time && f.time_of_day >= latest);
 
 		place = (struct place){ at, f.kind == KS_REC_KEY ? at : place.key,
-			f.kind == KS_REC_DIFFERENCE ? place.light : f.kind == KS_REC_LIGHT ? at : 0 };
+			f.kind == KS_REC_DIFFERENCE ? place.light : f.kind == KS_REC_LIGHT ? at : 0, f.time_of_day };
 		if (s->ordered && f.time_of_day > s->time) {
 			/* A time may be late because it is damaged, which whoever reads on is told. */
 			if (s->first)
@@ -215,12 +235,91 @@ find_frame(struct recording *rec, const struct search *s, struct place *found)
 	return found->at > 0;
 }
 
+/*
+ * Lists the frames from a keyframe on and before an offset; those that were listed before are not looked at again, as a
+ * file only grows. 0, or -1 with errno.
+ */
+static int
+list_frames(struct recording *rec, off_t key, off_t end)
+{
+	off_t size = file_size(rec);
+	struct ks_rec_frame f;
+	bool torn;
+	int rc = size < 0 ? -1 : 1;
+
+	if (rec->nplaces == 0 || rec->places[0].at != key) {
+		rec->nplaces = 0;
+		rec->listed = key;
+	}
+	while (rc > 0 && rec->listed < end && (rc = ks_rec_frame_read(rec->fd, rec->listed, size, &f, &torn)) > 0) {
+		off_t at = rec->listed;
+		struct place last = rec->nplaces > 0 ? rec->places[rec->nplaces - 1] : (struct place){ .at = 0 };
+
+		if (!KS_RESERVE(rec->places, rec->places_cap, rec->nplaces + 1))
+			return ks_fail(ENOMEM, "%s: out of memory", rec->base.path);
+		rec->places[rec->nplaces++] = (struct place){ at, f.kind == KS_REC_KEY ? at : last.key,
+			f.kind == KS_REC_DIFFERENCE ? last.light : f.kind == KS_REC_LIGHT ? at : 0, f.time_of_day };
+		rec->listed += KS_REC_HEADER_SIZE + (off_t)f.size;
+	}
+	return rc < 0 ? fail_at(rec, rec->listed, reason(errno)) : 0;
+}
+
+/* Changes *place to *back frames of the window before it, or to the first one; *back becomes how many these are. 1 or -1. */
+static int
+find_before(struct recording *rec, struct place *place, unsigned *back)
+{
+	off_t end = place->at, key = place->key < end ? place->key : 0;
+	unsigned n = 0;
+
+	while (n < *back && end > KS_REC_MAGIC_SIZE) {
+		if (key == 0)
+			key = ks_rec_find_key_before(rec->fd, end);
+		if (list_frames(rec, key, end) != 0)
+			return -1;
+		for (size_t i = rec->nplaces; i-- > 0 && n < *back && key > 0;) {
+			const struct place *p = &rec->places[i];
+
+			if (p->at < end && ks_window_has(&rec->base.window, p->time)) {
+				*place = *p;
+				n++;
+			} else if (rec->ordered && p->time < rec->base.window.from) {
+				key = 0; /* so are all before it */
+			}
+		}
+		end = key;
+		key = 0;
+	}
+	*back = n;
+	return 1;
+}
+
 /* Goes on reading at a frame; behind one that is not the next, nobody knows how many samples are before it. */
 static void
 jump(struct recording *rec, off_t at)
 {
 	rec->skipped |= rec->at != at;
 	rec->at = at;
+}
+
+/* Makes the sample of a keyframe the current one, which is kept if it was the last one. 1, or as load_frame(). */
+static int
+load_key(struct recording *rec, off_t key)
+{
+	if (!rec->in_stream || rec->current.key != key || rec->behind_key == 0) {
+		jump(rec, key);
+		rec->in_stream = false;
+		return load_frame(rec);
+	}
+	jump(rec, rec->behind_key);
+	rec->current = (struct place){ .at = key, .key = key };
+	rec->in_stream = false;
+	if (copy_inflater(&rec->inflater, &rec->key_inflater) != 0 ||
+	    ks_rec_state_copy(&rec->state, &rec->of_key) != 0) {
+		ks_rec_state_reset(&rec->state);
+		return -1;
+	}
+	rec->in_stream = true;
+	return 1;
 }
 
 /* Makes the sample of a frame the current one. 1, 0 if the frame is torn, -1 with errno. */
@@ -235,11 +334,8 @@ move_to(struct recording *rec, const struct place *to)
 		errno = EBADMSG;
 		return fail_at(rec, to->at, "no keyframe");
 	}
-	if (!has_key || (to->light == 0 && (now->light > 0 || now->at > to->at))) {
-		jump(rec, to->key);
-		rec->in_stream = false;
-		rc = load_frame(rec);
-	}
+	if (!has_key || (to->light == 0 && (now->light > 0 || now->at > to->at)))
+		rc = load_key(rec, to->key);
 	if (to->light > 0 && (now->light != to->light || now->at > to->at))
 		jump(rec, to->light);
 	while (rc > 0 && rec->at <= to->at)
@@ -268,7 +364,7 @@ recording_next(struct ks_replay *r)
 }
 
 static int
-recording_seek(struct ks_replay *r, int64_t ns)
+recording_seek(struct ks_replay *r, int64_t ns, unsigned *back)
 {
 	struct recording *rec = recording_of(r);
 	struct search s = { .end = INT64_MAX, .has_time = true, .time = ns < r->window.to ? ns : r->window.to };
@@ -276,24 +372,20 @@ recording_seek(struct ks_replay *r, int64_t ns)
 	int rc;
 
 	s.from = ks_rec_find_start(rec->fd, file_size(rec), s.time, &s.ordered);
-	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = move_to(rec, &to)) == 0)
+	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = find_before(rec, &to, back)) >= 0 &&
+	    (rc = move_to(rec, &to)) == 0)
 		s.end = to.at; /* that one is torn */
 	return rc;
 }
 
 static int
-recording_previous(struct ks_replay *r)
+recording_previous(struct ks_replay *r, unsigned *back)
 {
 	struct recording *rec = recording_of(r);
-	struct search s = { .from = rec->current.at, .end = rec->current.at };
-	struct place to;
-	int rc = 0;
+	struct place to = rec->current;
+	int rc = find_before(rec, &to, back);
 
-	while (rc == 0 && s.from > KS_REC_MAGIC_SIZE) { /* again where no frame is of the window */
-		s.from = ks_rec_find_key_before(rec->fd, s.from);
-		rc = find_frame(rec, &s, &to);
-	}
-	return rc > 0 ? move_to(rec, &to) : rc;
+	return rc > 0 && *back > 0 ? move_to(rec, &to) : rc < 0 ? -1 : 0;
 }
 
 static bool
@@ -360,11 +452,13 @@ recording_close(struct ks_replay *r)
 	struct recording *rec = recording_of(r);
 
 	(void)inflateEnd(&rec->inflater);
+	(void)inflateEnd(&rec->key_inflater);
 	ks_rec_state_free(&rec->state);
 	ks_rec_state_free(&rec->of_key);
 	ks_store_free(&rec->key_sample);
 	ks_buf_free(&rec->deflated);
 	ks_buf_free(&rec->bytes);
+	free(rec->places);
 	if (rec->fd >= 0)
 		(void)close(rec->fd);
 	free(rec);
