@@ -1,6 +1,7 @@
 -- The past of the screen: moments of a recording, the ways between them, and the states over time.
 local core = require("kstat.core")
 local kstat = require("kstat")
+local history = require("kstat.use.history")
 local past = require("kstat.top.past")
 local rows = require("kstat.use.rows")
 local recording = require("kstat.recording")
@@ -298,10 +299,14 @@ describe("the past of the screen", function()
       assert(ks:update() ~= nil)
     until ks:ended()
     assert.is_true(#expected > 4)
-    local p = past.open({ capture = FAULTS })
-    local found = {}
-    while change(p, -1) do
-      table.insert(found, 1, p.time)
+    local h, found, at = assert(history.open({ capture = FAULTS })), {}, ks:time_of_day()
+    while at do
+      local moment
+      repeat
+        moment = h:change(at, -1, 0) -- a piece at a time
+      until moment ~= "working"
+      at = moment
+      found = moment and { moment, (table.unpack or rawget(_G, "unpack"))(found) } or found
     end
     if expected[#expected] == ks:time_of_day() then
       expected[#expected] = nil -- one stood there

@@ -66,8 +66,8 @@ local function take(self, known)
   return taken and { sample = taken, id = id }, message
 end
 
--- Makes the sample that is n behind that of the chain the moment, and takes the one before. Moves that skip samples lead
--- to two samples before it: how far these are apart tells whether nothing was recorded for long behind them.
+-- Makes the sample that is n behind that of the chain the moment, and takes the one before. Moves that skip samples
+-- lead to two samples before it: how far these are apart tells whether nothing was recorded for long behind them.
 local function arrive(self, n, message)
   self.now, self.prev, self.is_cut, self.known = nil, nil, true, nil
   for left = n or 0, 1, -1 do

@@ -139,7 +139,7 @@ end
 
 -- Judges what is before the place of a search. False: there is more of it; nil: there is nothing before.
 local function judge_before(self, search, deadline)
-  if not search.block then
+  if not search.block or search.block >= search.at then
     local length = self.latest and self.latest.to - self.latest.from or 1
     if not go(self, search.at - (search.direction < 0 and BLOCK or 1) * length) or self.at >= search.at then
       return nil
@@ -147,12 +147,12 @@ local function judge_before(self, search, deadline)
     search.block = self.at
   end
   repeat
-    local interval = search.block < search.at and behind(self, search.block)
-    if not interval then
+    local interval = behind(self, search.block)
+    if not interval or interval.to >= search.at then
       search.block = nil
       return true
     end
-    self.latest, search.block = interval, interval.to
+    self.latest, search.block = interval.states and interval or self.latest, interval.to
   until is_over(deadline)
   return false
 end
