@@ -41,8 +41,10 @@ static int
 compare_placed(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
-	int order = ks_compare_nocase(x->ksp->ks_module, y->ksp->ks_module);
+	int order = 0;
 
+	if (strcmp(x->ksp->ks_module, y->ksp->ks_module) != 0)
+		order = ks_compare_nocase(x->ksp->ks_module, y->ksp->ks_module);
 	if (order == 0)
 		order = (x->ksp->ks_instance > y->ksp->ks_instance) -
 		    (x->ksp->ks_instance < y->ksp->ks_instance);
