@@ -64,12 +64,17 @@ local function take_off(used, gone, fields)
   return used
 end
 
+local found = setmetatable({}, { __mode = "k" }) -- by the difference: a screen asks twice
+
 --- The CPU time that children used which ended.
 -- @tparam difference d with kstats of processes
 -- @tparam sample|nil prev the earlier sample
 -- @tparam[opt] {table,...} list of the processes of d, if it is known: `instance`, `cutime`, `cstime` of each
 -- @treturn {[int]=number} nanoseconds by the PID of the parent, only those above 0
 function ended.cpu(d, prev, list)
+  if found[d] then
+    return found[d]
+  end
   list = prev and (list or figures(d, PROCESS, {}, { cutime = "cutime", cstime = "cstime" })) or {}
   local used, gone = of_children(list, "cutime", "cstime"), {}
   local missing = next(used) and figures(prev, PROCESS, CPU, nil, d) or {}
@@ -77,7 +82,8 @@ function ended.cpu(d, prev, list)
   for _, p in ipairs(missing) do
     gone[p.instance] = not there[p.instance] and { parent = p.parent, before = p } or nil
   end
-  return take_off(used, gone, { "utime", "stime", "cutime", "cstime" })
+  found[d] = take_off(used, gone, { "utime", "stime", "cutime", "cstime" })
+  return found[d]
 end
 
 --- What children read and wrote which ended.

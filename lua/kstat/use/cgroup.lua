@@ -66,7 +66,7 @@ end
 
 -- What the limits are compared with, of one group, and who is to blame; nil: the group has no limit.
 local function one(d, k, pressure)
-  local memory_max, pids_max, quota = now(k, "memory_max"), now(k, "pids_max"), now(k, "cpu_nsec_max")
+  local memory_max, pids_max, quota = figures.levels(k, "memory_max", "pids_max", "cpu_nsec_max")
   local io, of_disk = of_io_limits(d, k)
   if not (memory_max or pids_max or quota or io) then
     return nil
@@ -94,7 +94,7 @@ end
 
 local function measure(d, add, is_new)
   local pressure = pressure_of(d)
-  for _, k in ipairs(d:select({ class = "cgroup" })) do
+  for _, k in ipairs(figures.select(d, "class cgroup")) do
     local values, who = nil, nil
     if not is_new(k) then
       values, who = one(d, k, pressure)

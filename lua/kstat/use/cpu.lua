@@ -36,7 +36,7 @@ local unpack = table.unpack or unpack
 
 -- How many threads waited on average for each CPU, and for the one with most, which is that.
 local function waiting(d)
-  local list = d:select("cpu::sched")
+  local list = figures.select(d, "cpu::sched")
   local function mean(k)
     local n = figures.per_second(k, "wait_nsec")
     return n and n / 1e9
@@ -63,12 +63,12 @@ local function cpu_of(k)
 end
 
 local function measure(d, add, _, prev)
-  local list = d:select("cpu::sys")
+  local list = figures.select(d, "cpu::sys")
   local busy, idle, stolen = sum_of(list, unpack(BUSY)), sum_of(list, unpack(IDLE)), sum_of(list, "cpu_nsec_stolen")
   local all = busy and idle and busy + idle
   local function slowed(...)
     local names = { ... }
-    return figures.most(d:select("cpu::throttle"), function(k) return count(k, unpack(names)) end)
+    return figures.most(figures.select(d, "cpu::throttle"), function(k) return count(k, unpack(names)) end)
   end
   local throttled, hot = slowed("core_throttle_count", "package_throttle_count")
   local limited, hungry = slowed("core_power_limit_count", "package_power_limit_count")

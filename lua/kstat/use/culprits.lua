@@ -18,8 +18,11 @@ local PROCESSES, IO = { selector.compile(culprits.select[1]) }, { selector.compi
 
 --- Reads them, so that the next difference has them: what is asked for at a warning only would be missing there.
 -- @tparam sample now which grows, see kstat.sample
-function culprits.read(now)
-  assert(core.sample_add(now, PROCESSES))
+-- @tparam[opt=false] boolean only_io that of processes alone, who reads these otherwise
+function culprits.read(now, only_io)
+  if not only_io then
+    assert(core.sample_add(now, PROCESSES))
+  end
   assert(core.sample_add(now, IO))
 end
 
@@ -162,7 +165,7 @@ end
 function culprits.groups(d, figure, format)
   return function()
     local list = {}
-    for _, k in ipairs(d:select({ class = "cgroup" })) do
+    for _, k in ipairs(figures.select(d, "class cgroup")) do
       list[#list + 1] = k.name ~= "/" and k or nil
     end
     local text = top(list, figure, function(k) return k.name end, format or function() return "" end)

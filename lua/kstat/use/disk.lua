@@ -95,7 +95,7 @@ end
 
 local function measure(d, add, is_new, prev)
   local stalled = stalled_in(d)
-  for _, k in ipairs(d:select({ class = "disk" })) do
+  for _, k in ipairs(figures.select(d, "class disk")) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
     if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
       local values, who = one(d, k, stalled, prev)

@@ -1,7 +1,23 @@
 --- Figures of kstats over an interval, each nil if there is none. Captures may hold anything.
 --
 -- @module kstat.use.figures
+local selector = require("kstat.selector")
+
 local figures = {}
+
+local unpack = table.unpack or unpack
+
+local compiled = {} -- selectors, by their text
+
+--- Kstats of a difference. Their selector is compiled once.
+-- @tparam difference d
+-- @string text a selector, or of what begins with "class " the class
+-- @treturn {kstat,...} in the order of kstat(8)
+function figures.select(d, text)
+  local class = text:match("^class (.*)")
+  compiled[text] = compiled[text] or assert(selector.compile(class and { class = class } or text))
+  return d:select(compiled[text])
+end
 
 --- What is there now.
 -- @tparam kstat|nil k of a difference
@@ -13,14 +29,26 @@ function figures.now(k, statistic, kind)
   return type(value) == (kind or "number") and value or nil
 end
 
+--- Several numbers as they are now.
+-- @tparam kstat k of a difference
+-- @param ... the names of statistics
+-- @return each number; nil: there is none
+function figures.levels(k, ...)
+  local values = { k:now():get(...) }
+  for i = 1, select("#", ...) do
+    values[i] = type(values[i]) == "number" and values[i] or nil
+  end
+  return unpack(values, 1, select("#", ...))
+end
+
 --- What was counted in the interval.
 -- @tparam kstat|nil k of a difference
 -- @param ... the names of statistics
 -- @treturn number|nil the sum of those that there are
 function figures.count(k, ...)
-  local sum
-  for _, statistic in ipairs({ ... }) do
-    local n = k and k:get(statistic)
+  local sum, values = nil, k and { k:get(...) } or {}
+  for i = 1, k and select("#", ...) or 0 do
+    local n = values[i]
     sum = type(n) == "number" and (sum or 0) + math.max(n, 0) or sum
   end
   return sum

@@ -61,12 +61,12 @@ end
 -- What a btrfs counts belongs to no single mount; nor that of a file system mounted in another namespace.
 local function measure(d, add, is_new)
   local detailed = {}
-  for _, k in ipairs(d:select({ class = "fs" })) do
+  for _, k in ipairs(figures.select(d, "class fs")) do
     if not is_new(k) then
       file_system(d, add, k, detailed)
     end
   end
-  for _, k in ipairs(d:select({ class = "fs_detail" })) do
+  for _, k in ipairs(figures.select(d, "class fs_detail")) do
     if not (k.module == "ext4" and detailed[k.name]) and not is_new(k) then
       add("fs", k.module .. " " .. k.name, { errors = now(k, "errors"),
         ["devices missing"] = now(k, "devices_missing") })

@@ -55,7 +55,7 @@ end
 -- The process that keeps a GPU of NVIDIA busiest; nil: none is known. It is looked for at each tick, because a
 -- difference has only what the tick before asked for.
 local function user(d, k)
-  local busiest, of = figures.most(d:select({ class = "gpu_process" }), function(process)
+  local busiest, of = figures.most(figures.select(d, "class gpu_process"), function(process)
     return process.module == k.module and process.name == k.name .. ",process" and now(process, "sm_util") or nil
   end)
   local process = of and d:select({ class = "process", instance = of.instance })[1]
@@ -99,7 +99,7 @@ local function card(_, add, k)
 end
 
 local function measure(d, add, is_new)
-  for _, k in ipairs(d:select({ class = "gpu" })) do
+  for _, k in ipairs(figures.select(d, "class gpu")) do
     local add_rows = k.module == "nvidia" and nvidia or card
     if not is_new(k) then
       add_rows(d, add, k)

@@ -38,7 +38,7 @@ local limits = {
 
 -- The share of pages that another node than the one that was wanted gave, of the node with most of them.
 local function foreign(d)
-  return figures.most(d:select("lgrp::lgrp*"), function(k)
+  return figures.most(figures.select(d, "lgrp::lgrp*"), function(k)
     local wanted, elsewhere = per_second(k, "numa_hit"), per_second(k, "numa_foreign")
     return wanted and elsewhere and (elsewhere >= 1000 and percent(elsewhere, wanted + elsewhere) or 0)
   end)
@@ -47,7 +47,7 @@ end
 local function measure(d, add)
   local info, events, pressure = d:lookup("unix", 0, "meminfo"), d:lookup("unix", 0, "vm_events"),
     d:lookup("pressure", 0, "memory")
-  local controllers = d:select("edac::mc*")
+  local controllers = figures.select(d, "edac::mc*")
   local total, available = now(info, "MemTotal"), now(info, "MemAvailable")
   local users = culprits.pressure(d)
   local elsewhere, node = foreign(d)

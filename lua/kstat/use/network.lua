@@ -93,7 +93,7 @@ end
 local function network(d, add)
   local extended, tcp = d:lookup("tcp", 0, "tcp_ext"), d:lookup("tcp", 0, "tcp")
   local udp = { d:lookup("udp", 0, "udp"), (d:lookup("udp", 0, "udp6")) }
-  local softnet = d:select("cpu::softnet")
+  local softnet = figures.select(d, "cpu::softnet")
   local _, behind = figures.most(softnet, function(k) return count(k, "dropped") end)
   local squeezed, late = figures.most(softnet, function(k) return figures.per_second(k, "time_squeezed") end)
   local lost, again = sum_of(udp, "inOverflows"), count(tcp, "retransSegs")
@@ -108,7 +108,7 @@ local function network(d, add)
 end
 
 local function measure(d, add, is_new)
-  for _, k in ipairs(d:select({ class = "net" })) do
+  for _, k in ipairs(figures.select(d, "class net")) do
     if now(k, "admin_state") ~= 0 and not is_new(k) then
       local values, who = one(d, k)
       add("link", k.name, values, who, k)

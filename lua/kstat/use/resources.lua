@@ -1,10 +1,10 @@
 --- The resources of a machine, measured over an interval.
 --
 -- A part has the `limits` of its resources, the kstats that they need (`select`; classes rather than modules where a
--- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new, prev). That
--- calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known, and
--- `who` is to blame for each of them: a text, or a function that gives it; k is the kstat that it is about, if there is
--- one. Of a kstat that is_new() nothing is said: what came within the interval has no earlier sample to be compared
+-- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new, prev, kept).
+-- That calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known,
+-- and `who` is to blame for each of them: a text, or a function that gives it; k is the kstat that it is about, if
+-- there is one. Of a kstat that is_new() nothing is said: what came within the interval has no earlier sample to be compared
 -- with.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
@@ -69,8 +69,10 @@ end
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: there is none
 -- @tparam {string,...} names as for select()
+-- @tparam[opt] table kept of who measures often: `now`, the later sample; what is slow to read and to change is
+-- measured anew every few seconds, and kept there
 -- @treturn {table,...} `resource` and `name` of each, `values`, who is to blame (`who`) and `k`, as add() got them
-function resources.measure(d, prev, names)
+function resources.measure(d, prev, names, kept)
   local list = {}
   local function add(resource, name, values, who, k)
     list[#list + 1] = { resource = resource, name = name, values = values, who = who or {}, k = k }
@@ -79,7 +81,7 @@ function resources.measure(d, prev, names)
     return prev and k.crtime > core.sample_taken(prev)
   end
   for _, part in ipairs(parts_of(names)) do
-    part.measure(d, add, is_new, prev)
+    part.measure(d, add, is_new, prev, kept)
   end
   return list
 end

@@ -114,13 +114,14 @@ end
 -- @tparam sample|nil prev the earlier sample; nil: there is none
 -- @tparam[opt] {string,...} names as for kstat.use.resources.select()
 -- @tparam[opt=false] boolean steady what a row shows never changes with the values, for metrics
+-- @tparam[opt] table kept as for kstat.use.resources.measure()
 -- @treturn {table,...} each with `resource`, `name`, `severity` (?integer: 0 to 2, nil: nothing is known) and `state`
 -- (its name), `utilization` and `saturation` with what is shown of them (`_of`), its unit (`_unit`) and severity
 -- (`_severity`), `errors`, and `because`, what exceeds its limit: `limit`, `value`, `severity`, `who`, see tell(); the
 -- `values` that were measured, the `k` (?kstat) that it is about, and what is `nearest` (?table) to its limit: `limit`,
 -- `value`
-function rows.measure(d, prev, names, steady)
-  local list = resources.measure(d, prev, names or {})
+function rows.measure(d, prev, names, steady, kept)
+  local list = resources.measure(d, prev, names or {}, kept)
   for i = 1, #list do
     list[i] = row_of(list[i], steady)
   end

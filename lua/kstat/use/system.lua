@@ -24,16 +24,27 @@ local limits = {
     reason = "Somebody kept the clock in step, and does no more. Of a clock that was never kept nothing is said." },
 }
 
--- The process that is nearest to its limit of descriptors, in percent.
-local function descriptors(d)
-  return figures.most(assert(core.figures(d, WITH_DESCRIPTORS, { open = "open", limit = "limit" })), function(p)
+-- The process that is nearest to its limit of descriptors, in percent. x: a sample or a difference.
+local function descriptors(x)
+  return figures.most(assert(core.figures(x, WITH_DESCRIPTORS, { open = "open", limit = "limit" })), function(p)
     return type(p.open) == "number" and type(p.limit) == "number" and figures.percent(p.open, p.limit) or nil
   end)
 end
 
+local SLOW = 5 -- seconds for which that is kept
+
+local function descriptors_kept(kept)
+  local time = core.sample_taken(kept.now)
+  if not kept.descriptors or time - kept.descriptors.time >= SLOW then
+    local share, of = descriptors(kept.now)
+    kept.descriptors = { time = time, share = share, of = of }
+  end
+  return kept.descriptors.share, kept.descriptors.of
+end
+
 -- True if a disk was busy for half of the time.
 local function is_any_disk_busy(d)
-  local most = figures.most(d:select({ class = "disk" }), function(k) return (k:rate("rtime")) end)
+  local most = figures.most(figures.select(d, "class disk"), function(k) return (k:rate("rtime")) end)
   return most and most >= 0.5
 end
 
@@ -78,9 +89,9 @@ local function parent_of(d, parents)
   end
 end
 
-local function processes(d, add, prev)
+local function processes(d, add, prev, kept)
   local stuck, parents, zombies, known = in_trouble(d, prev)
-  local share, of = descriptors(d)
+  local share, of = (kept and descriptors_kept or descriptors)(kept or d)
   local who = of and culprits.name(of)
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
@@ -97,8 +108,8 @@ local function clock(d, add)
   end
 end
 
-local function measure(d, add, _, prev)
-  processes(d, add, prev)
+local function measure(d, add, _, prev, kept)
+  processes(d, add, prev, kept)
   clock(d, add)
 end
 

@@ -34,7 +34,7 @@ local function measure(d, add)
   add_table("ptys", now(k, "ptys"), now(k, "ptys_max"))
   add_table("conntrack", now(conntrack, "entries"), now(conntrack, "entries_max"),
     count(conntrack, "drop", "early_drop"))
-  for _, neighbours in ipairs(d:select("neighbour:::")) do
+  for _, neighbours in ipairs(figures.select(d, "neighbour:::")) do
     add_table(neighbours.name, now(neighbours, "entries"), now(neighbours, "entries_max"),
       count(neighbours, "table_fulls"))
   end

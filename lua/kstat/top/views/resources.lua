@@ -183,12 +183,30 @@ end
 
 -- --- the report ---------------------------------------------------------------------------------------------------
 
--- Rows of levels alone: what the first sample knows.
-local function measure(d, now, prev, options)
-  if not options.screen.past then
-    culprits.read(now)
+local IN_USE = 5 -- percent of the time for which a disk is busy, and who reads and writes is looked at
+
+local function is_any_disk_used(list)
+  for _, row in ipairs(list) do
+    if row.resource == "disk" and (row.utilization or 0) >= IN_USE then
+      return true
+    end
   end
-  return use.measure(prev and d or now - now, prev)
+  return false
+end
+
+-- The rows of all resources; those of the first sample have levels alone. The I/O of all processes takes as long as all
+-- else, so it is read only while there is any: who begins it has that from the second interval on, if it is not new.
+local function measure(d, now, prev, options)
+  local screen = options.screen
+  screen.kept = not screen.past and (screen.kept or {}) or nil
+  if screen.kept then
+    screen.kept.now = now
+  end
+  local list = use.measure(prev and d or now - now, prev, nil, false, screen.kept)
+  if screen.kept and is_any_disk_used(list) then
+    culprits.read(now, true)
+  end
+  return list
 end
 
 local function rows(d, now, prev, options)
