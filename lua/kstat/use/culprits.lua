@@ -86,7 +86,7 @@ function culprits.cpu(d, prev)
     local children = ended.cpu(d, prev)
     return top(all_processes(d, { utime = "utime", stime = "stime" }), function(p)
       p.children = children[p.instance]
-      local time = (p.utime or p.stime) and per_second(p, "utime", "stime", "children")
+      local time = per_second(p, "utime", "stime", "children")
       return time and time >= 1e7 and time / 1e7
     end, culprits.name, function(n) return ("%.0f%%"):format(n) end)
   end

@@ -4,8 +4,8 @@
 -- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new, prev, kept).
 -- That calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known,
 -- and `who` is to blame for each of them: a text, or a function that gives it; k is the kstat that it is about, if
--- there is one. Of a kstat that is_new() nothing is said: what came within the interval has no earlier sample to be compared
--- with.
+-- there is one. Of a kstat that is_new() nothing is said: what came within the interval has no earlier sample to be
+-- compared with.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
 -- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`.
