@@ -4,7 +4,7 @@
 --
 -- SPDX-License-Identifier: MIT
 local COMMANDS = {
-  "kstatlua use -r after.rec --top 6 --color always 5 1",
+  "kstatlua top -b -r ../past/faults.rec --at 04:54:05 --color always",
   "kstatlua prtop -r after.rec -y 5 2",
   "kstat -r after.rec orders::request_ns",
   "kstat -r after.rec --rate -p 'orders::jobs:/ed$/' 60 1",
@@ -32,12 +32,12 @@ end
 
 local lines = {}
 for _, command in ipairs(COMMANDS) do
-  lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always", "")))
-    .. "</tspan>"
-  local pipe = assert(io.popen(("cd spec/vectors/cookbook && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=110 %s/%s")
+  lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always",
+    ""):gsub("%.%./past/", ""))) .. "</tspan>"
+  local pipe = assert(io.popen(("cd spec/vectors/cookbook && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=110 LINES=18 %s/%s")
     :format(arg[1], command)))
   for line in pipe:lines() do
-    lines[#lines + 1] = line ~= "" and spans(line) or nil -- without the empty line at the end
+    lines[#lines + 1] = line ~= "" and spans(line) or nil -- without empty lines
   end
   pipe:close()
   lines[#lines + 1] = ""
