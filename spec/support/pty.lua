@@ -46,9 +46,9 @@ function session:tmux(command, ...)
   return run.tool(("SHELL=/bin/sh tmux -u -L %s " .. command):format(self.socket, ...))
 end
 
---- What the terminal shows: one text, lines without blanks at their ends.
-function session:screen()
-  return (self:tmux("capture-pane -p").out)
+--- What the terminal shows: one text, lines without blanks at their ends; styled: with the sequences of its styles.
+function session:screen(styled)
+  return (self:tmux(styled and "capture-pane -pe" or "capture-pane -p").out)
 end
 
 --- Types keys: words as tmux names them ("Enter", "C-z"), everything else as it is.
@@ -61,10 +61,10 @@ function session:send(...)
 end
 
 --- Waits until the terminal shows what the pattern (or plain text) says.
-function session:await(pattern, plain)
+function session:await(pattern, plain, styled)
   local text
   run.await(function() return ("the terminal to show '%s'; it shows:\n%s"):format(pattern, text) end, function()
-    text = self:screen()
+    text = self:screen(styled)
     return text:find(pattern, 1, plain)
   end)
   return text
@@ -72,6 +72,11 @@ end
 
 function session:resize(width, height)
   self:tmux("resize-window -x %d -y %d", width, height)
+end
+
+--- The name of the terminal.
+function session:tty()
+  return (self:tmux("display-message -p '#{pane_tty}'").out:match("%S+"))
 end
 
 function session:close()
