@@ -190,6 +190,113 @@ describe("the screen", function()
   end)
 end)
 
+describe("the past of the screen", function()
+  local RECORDING = "spec/vectors/past/faults.rec"
+  local AT = 1795409602 -- in the first fault, which took the CPUs
+
+  local function replay(width, height, variables)
+    return start(("-r %s --at %d"):format(RECORDING, AT), width, height, variables)
+  end
+
+  it("steps by a sample, a minute and an hour, and to a time, in each of which it says where it is", function()
+    local terminal = replay(80, 24)
+    terminal:await("2026%-11%-23 04:53:21 PAST 1s.*since 04:52:59.*\n cpuhog ")
+    for _, step in ipairs({ { "Left", "04:53:20 PAST" }, { "Right", "04:53:21 PAST" },
+      { "]", "04:54:21 PAST.*\n CRITICAL disk vda: [^\n]*diskhog" }, { "[", "04:53:21 PAST" },
+      { "}", "04:57:08 PAST" }, { "Right", "this is the last sample" }, { "{", "04:52:33 PAST" },
+      { "Left", "this is the first sample" } }) do
+      terminal:send(step[1])
+      terminal:await(step[2])
+    end
+    terminal:send("g", "04:55", "Enter")
+    terminal:await("04:55:00 PAST.*\n ok all")
+    terminal:send("g", "03:12", "Enter")
+    terminal:await("the first sample is of 2026%-11%-23 04:52:33")
+    terminal:send("g", "noon", "Enter")
+    terminal:await("'noon' is not a time")
+    terminal:send("q")
+  end)
+
+  it("goes to the moments at which a state changes", function()
+    local terminal = replay(80, 24)
+    terminal:await("04:53:21 PAST")
+    terminal:send("N")
+    terminal:await("04:53:17 PAST[^\n]*\n CRITICAL cpu")
+    terminal:send("n")
+    terminal:await("04:53:26 PAST[^\n]*\n warning cpu")
+  end)
+
+  it("has every view in windows of three sizes", function()
+    for _, size in ipairs({ { 80, 24 }, { 120, 40 }, { 20, 5 } }) do
+      local terminal = replay(size[1], size[2])
+      for i, view in ipairs(views) do
+        terminal:send(tostring(i), "Left")
+        terminal:await((size[2] > 5 and "\27%[7m" or "\n ") .. i .. (view.label or view.name), nil, true)
+        assert_fits(terminal, size[1], size[2])
+      end
+      terminal:close()
+    end
+  end)
+
+  it("goes from a resource to who uses it, and back, and explains states", function()
+    local terminal = replay(80, 24)
+    terminal:await("\n cpu +100 [^\n]*\n")
+    terminal:send("Enter")
+    terminal:await("PAST[^\n]*\n PROCESS +PID [^\n]*\n cpuhog ")
+    terminal:send("BSpace")
+    terminal:await("\n cpu +100 ")
+    terminal:send("e")
+    terminal:await("\n cpu: CRITICAL since[^\n]*\n.*/proc/pressure/cpu")
+    terminal:send("e")
+    terminal:await("\n RESOURCE ")
+  end)
+
+  it("sorts, filters, selects, and shows trees and other columns", function()
+    local terminal = replay(80, 24)
+    terminal:send("2", "/", "cpuhog", "Enter")
+    local text = terminal:await("PAST[^\n]*\n PROCESS[^\n]*\n" .. (" cpuhog [^\n]*\n"):rep(4) .. "\n")
+    local function column(number)
+      local list = {}
+      for line in terminal:screen():gmatch("\n (cpuhog[^\n]*)") do
+        local words = {}
+        for word in line:gmatch("%S+") do
+          words[#words + 1] = word
+        end
+        list[#list + 1] = words[number]
+      end
+      return table.concat(list, " ")
+    end
+    assert.equal("8889 8886 8888 8887", column(2), text)
+    terminal:send("r")
+    run.await("the other order", function() return column(2) == "8887 8888 8886 8889" end)
+    terminal:send("r", ">")
+    run.await("the order of WAIT%", function() return column(5) == "52.3 52.0 49.0 47.2" end)
+    terminal:send("<", "Down", "Down")
+    terminal:await("\27%[7m cpuhog +8886 ", nil, true)
+    terminal:send("o", "Down", "Space", "o")
+    terminal:await("\n PROCESS +USER ")
+    terminal:send("o", "Down", "Space", "o", "v", "Escape")
+    terminal:await("\n +kstatlua ")
+    terminal:await("\n process_api +1 [^\n]*\n   ")
+  end)
+
+  it("has colours of states, unless nobody wants them", function()
+    local terminal = replay(80, 24)
+    terminal:await("\27%[31mCRITICAL", nil, true)
+    terminal:close()
+    terminal = replay(80, 24, "NO_COLOR=1")
+    local text = terminal:await("\n CRITICAL", nil, true)
+    assert.is_nil(text:find("\27%[3[0-7]m"))
+  end)
+
+  it("replays a stream, which has no way back, until it ends", function()
+    local terminal = pty.start(("%s/kstatlua convert --from %d --to %d %s | %s -r - 0.05"):format(run.quote(run.bin),
+      AT, AT + 5, RECORDING, top))
+    terminal:await("END")
+    terminal:send("q")
+  end)
+end)
+
 describe("the screen of a large machine", function()
   local large -- in memory, where that is possible: it has 50,000 files
   setup(function()
