@@ -180,7 +180,7 @@ struct update {
 	struct ks_buf *out;
 	const struct ks_frame *now;
 	struct ks_frame *before;       /* NULL: unknown */
-	int row, column;               /* of the cursor, counted from 0; column -1: unknown, and row, too, if that is -1 */
+	int row, column;               /* of the cursor, counted from 0; -1: unknown, the column always if the row is */
 	unsigned style;
 };
 
@@ -437,7 +437,7 @@ struct block {
 #define LEAST_GAIN 30 /* cells: the two sequences take 20 bytes */
 #define MOST_BLOCKS 4
 
-/* Returns the number of cells in which a row of the new frame is another one than a row before; row -1 is a blank one. */
+/* Returns the number of cells in which a row of the new frame and one before differ; before -1 is a blank row. */
 static int
 distance(const struct update *u, int row, int from)
 {

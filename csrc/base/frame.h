@@ -33,9 +33,9 @@ void ks_frame_free(struct ks_frame *f);
 bool ks_frame_clear(struct ks_frame *f, int columns, int rows);
 
 /*
- * Fills a row, counted from 0, of a blank frame with a text of n bytes and cuts what goes beyond its last column. Styles
- * are ESC [ numbers m: 0 or none (plain), 1 (bold), 2 (dim), 4 (underlined), 7 (reverse), 31, 32, 33 (red, green,
- * yellow); other numbers do nothing. Every other control character and byte that is not UTF-8 becomes a `?`, and
+ * Fills a row, counted from 0, of a blank frame with a text of n bytes and cuts what goes beyond its last column.
+ * Styles are ESC [ numbers m: 0 or none (plain), 1 (bold), 2 (dim), 4 (underlined), 7 (reverse), 31, 32, 33 (red,
+ * green, yellow); other numbers do nothing. Every other control character and byte that is not UTF-8 becomes a `?`, and
  * if utf8 is false every byte that is not ASCII. A wide character for which a single column is left ends the line.
  */
 void ks_frame_line(struct ks_frame *f, int row, const char *text, size_t n, bool utf8);

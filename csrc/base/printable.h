@@ -25,8 +25,8 @@ bool ks_is_printable(const char *s, size_t n);
 size_t ks_plain_length(const char *s, size_t n);
 
 /*
- * Returns the columns of a text on a terminal: what makes colours (ESC [ ... m) has none, and everything that may not be
- * printed has one, that of a `?` in its place.
+ * Returns the columns of a text on a terminal: what makes colours (ESC [ ... m) has none, and everything that may not
+ * be printed has one, that of a `?` in its place.
  */
 size_t ks_text_columns(const char *s, size_t n);
 

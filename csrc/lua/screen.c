@@ -3,8 +3,8 @@
  *
  * Frames that a slow terminal has not taken must not queue up, and a terminal may lie behind buffers that no system
  * call shows: a pty, ssh, a multiplexer. So each frame ends with a question, the status report that every terminal
- * since the VT100 answers, and the next frame is drawn when the answer is there. A terminal that never answered within a
- * second of the first question gets no more of them: then the queue that the kernel shows decides. One that did
+ * since the VT100 answers, and the next frame is drawn when the answer is there. A terminal that did not answer within
+ * a second of the first question gets no more of them: then the queue that the kernel shows decides. One that did
  * answer is waited for; because an answer can get lost, the question alone is repeated now and then.
  *
  * No write waits, so that keys and signals are obeyed: what the terminal does not take stays in `bytes` and is
@@ -227,8 +227,8 @@ next_look(const struct screen *s, hrtime_t deadline)
 }
 
 /*
- * screen:draw(lines) -> bytes that were written | nil, why. The lines are the whole frame, from the top. why: "busy", the
- * terminal has not taken the frame before: draw when read() says "ready"; or "closed": it is gone.
+ * screen:draw(lines) -> bytes that were written | nil, why. The lines are the whole frame, from the top. why: "busy",
+ * the terminal has not taken the frame before: draw when read() says "ready"; or "closed": it is gone.
  */
 static int
 screen_draw(lua_State *L)

@@ -106,7 +106,8 @@ static const char *
 obey(const char *s)
 {
 	char *end;
-	long first = strtol(s, &end, 10), second = *end == ';' ? strtol(end + 1, &end, 10) : 1, n = first > 0 ? first : 1;
+	long first = strtol(s, &end, 10), second = *end == ';' ? strtol(end + 1, &end, 10) : 1;
+	long n = first > 0 ? first : 1;
 
 	switch (*end) {
 	case 'H':
