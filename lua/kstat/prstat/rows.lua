@@ -10,11 +10,11 @@ local STATES = { R = "run", S = "sleep", D = "disk", T = "stop", t = "trace", Z 
   P = "parked" }
 
 --- A statistic of a further kind of a row's process, such as "io".
--- @tparam difference d
+-- @tparam difference|sample d
 -- @tparam table row
 -- @string kind the ending of its class
 -- @string statistic
--- @tparam[opt] boolean is_now its value now; default: its change
+-- @tparam[opt] boolean is_now of a difference: its value now; default: its change
 -- @treturn any|nil nil: it is not counted, or not for this user
 function rows.figure(d, row, kind, statistic, is_now)
   local k = d:lookup(row.k.module, row.k.instance, row.k.name .. "," .. kind)
@@ -93,11 +93,12 @@ end
 --- The command line of a process.
 -- @tparam difference d
 -- @tparam table row
+-- @tparam[opt] sample now the later sample of d, if the earlier one may not have read command lines
 -- @treturn string of threads of the kernel, and where command lines were not recorded, the name
-function rows.command(d, row)
+function rows.command(d, row, now)
   local name = rows.name(row)
-  local k = d:lookup("process", row.pid, row.k.name .. ",args")
-  return k and (k:now():get("psargs") or ("[%s]"):format(name)) or name
+  local k = (now or d):lookup("process", row.pid, row.k.name .. ",args")
+  return k and ((now and k or k:now()):get("psargs") or ("[%s]"):format(name)) or name
 end
 
 --- Adds who owns a process and what it does.

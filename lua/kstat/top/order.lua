@@ -71,9 +71,10 @@ end
 -- The first `most` rows in their order.
 local function best(rows, keys, reverse, most)
   local chosen, of = {}, {} -- rows, and their keys: false for what is missing
+  local n, last = 0, nil
   for i = 1, #rows do
-    local key, n = keys[i], #chosen
-    if n < most or before(key, of[n] or nil, reverse) then
+    local key = keys[i]
+    if n < most or key ~= last and before(key, last or nil, reverse) then
       local at = n + 1
       while at > 1 and before(key, of[at - 1] or nil, reverse) do
         at = at - 1
@@ -81,6 +82,8 @@ local function best(rows, keys, reverse, most)
       table.insert(chosen, at, rows[i])
       table.insert(of, at, key)
       chosen[most + 1], of[most + 1] = nil, nil
+      n = math.min(n + 1, most)
+      last = of[n]
     end
   end
   return chosen

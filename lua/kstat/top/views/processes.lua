@@ -54,7 +54,7 @@ local function find_waiting(row)
 end
 
 local function find_status(row)
-  row.swap = processes.figure(row.d, row, "status", "swap", true)
+  row.swap = processes.figure(row.now, row, "status", "swap")
   row.switches = rate_of(row, processes.figure(row.d, row, "status", "vctx"))
   row.forced = rate_of(row, processes.figure(row.d, row, "status", "ictx"))
 end
@@ -66,9 +66,9 @@ end
 -- By the field that it finds.
 local FIND = { k = find_kstat, wait = find_waiting,
   process = function(row) row.process = processes.name(row) end,
-  group = function(row) row.group = processes.figure(row.d, row, "cgroup", "cgroup", true) end,
-  command = function(row) row.command = processes.command(row.d, row) end,
-  open = function(row) row.open = processes.figure(row.d, row, "fd", "open", true) end,
+  group = function(row) row.group = processes.figure(row.now, row, "cgroup", "cgroup") end,
+  command = function(row) row.command = processes.command(row.d, row, row.now) end,
+  open = function(row) row.open = processes.figure(row.now, row, "fd", "open") end,
 }
 for find, fields in pairs({
   [find_levels] = { "size", "rss", "pri", "nice", "time", "user", "state", "nlwp", "ppid", "class" },
@@ -80,12 +80,13 @@ for find, fields in pairs({
   end
 end
 
--- The rows of a tick: they share the difference, and whether it is one of an interval.
-local function new_meta(d, is_known)
+-- The rows of a tick: they share the difference, the later sample, and whether there is an earlier one.
+local function new_meta(d, now, is_known)
+  local shared = { d = d, now = now, is_known = is_known }
   return { __index = function(row, field)
     local find = FIND[field]
     if not find then
-      return field == "d" and d or field == "is_known" and is_known or field == "pid" and row.instance or nil
+      return field == "pid" and row.instance or shared[field]
     elseif rawget(row, find) or find ~= find_kstat and not row.k then
       return nil
     end
@@ -129,12 +130,12 @@ end
 local BY_IO = { ["READ/s"] = true, ["WRITE/s"] = true, ["IO/s"] = true }
 
 -- A row for each process. values: what is asked of all of them at once.
-local function all_rows(d, prev, has_io, values)
+local function all_rows(d, now, prev, has_io, values)
   local list, message = core.figures(d, PROCESS, values or {}, prev and CHANGES)
   if not list then
     error(message, 0)
   end
-  local meta = new_meta(d, prev ~= nil)
+  local meta = new_meta(d, now, prev ~= nil)
   for i = 1, #list do
     local row = list[i]
     local elapsed = row.elapsed
@@ -147,9 +148,9 @@ local function all_rows(d, prev, has_io, values)
   return list
 end
 
-local function rows(d, _, prev, options)
+local function rows(d, now, prev, options)
   local screen = options.screen
-  local list = all_rows(d, prev, not screen or BY_IO[screen.sort], screen and SORTED[screen.sort])
+  local list = all_rows(d, now, prev, not screen or BY_IO[screen.sort], screen and SORTED[screen.sort])
   local about = screen and screen.about
   if about and about.group then
     local chosen, within = {}, (about.group .. "/"):gsub("^//$", "/")
@@ -180,10 +181,10 @@ local function figure_of(verdict, list)
 end
 
 -- The few processes that belong beside the verdict, the first by the resource that is worst.
-local function telling(d, _, prev, options)
+local function telling(d, now, prev, options)
   local verdict = options.screen and options.screen.verdict or {}
   local by_io = FIGURES[verdict.resource] == "io"
-  local list = all_rows(d, prev, by_io)
+  local list = all_rows(d, now, prev, by_io)
   local figure, found = figure_of(verdict, list), {}
   for _, row in ipairs(list) do
     found[#found + 1] = (row[figure] or 0) > 0 and row or nil
@@ -210,7 +211,7 @@ end
 
 -- A process's statistics; of children that ended those of their parent.
 local function enter(row)
-  return { view = "statistics", select = { { module = "process", instance = row.pid } } }
+  return { view = "statistics", select = { module = "process", instance = row.pid } }
 end
 
 local function column(title, field, format, about, priority)
