@@ -7,6 +7,7 @@
 --
 -- @module kstat.top.views.cgroups
 local cgroup = require("kstat.use.cgroup")
+local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local figures = require("kstat.use.figures")
 local report = require("kstat.report")
@@ -212,17 +213,7 @@ local function explain(row, options)
     options.screen.utf8)
 end
 
-local function column(title, field, format, about, priority)
-  return { title, field, format = format, about = about, priority = priority }
-end
-
--- A column for those who choose it.
-local function further(...)
-  local made = column(...)
-  made.hidden = true
-  return made
-end
-
+local column, further = makers.of, makers.further
 local percent, bytes, count = text.percent, text.bytes, text.number
 
 local NAME = { "CGROUP", "label", kind = "label", about = "control group: its place in the tree" }

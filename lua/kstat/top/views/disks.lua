@@ -4,6 +4,7 @@
 -- disks that iostat passes over are left out, the former unless they do something. What is idle comes last.
 --
 -- @module kstat.top.views.disks
+local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local devices = require("kstat.iostat.devices")
 local io_figures = require("kstat.io")
@@ -140,10 +141,7 @@ end
 
 -- --- the view ---------------------------------------------------------------------------------------------------
 
-local function column(title, field, format, about, priority)
-  return { title, field, format = format, about = about, priority = priority }
-end
-
+local column = makers.of
 local STATE = { "STATE", "state", align = "left", whole = true, about = "ok, or what is too much",
   state = states.of }
 

@@ -8,6 +8,7 @@
 -- Children that ended within an interval have a row with the name and the PID of their parent, as they have no other.
 --
 -- @module kstat.top.views.processes
+local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local ended = require("kstat.ended")
 local processes = require("kstat.prstat.rows")
@@ -214,14 +215,7 @@ local function enter(row)
   return { view = "statistics", select = { module = "process", instance = row.pid } }
 end
 
-local function column(title, field, format, about, priority)
-  return { title, field, format = format, about = about, priority = priority }
-end
-
-local function extra(title, field, format, about)
-  return { title, field, format = format, about = about, priority = 4, hidden = true }
-end
-
+local column, extra = makers.of, makers.further
 local percent, bytes, count = text.percent, text.bytes, text.number
 
 local function time_text(seconds)

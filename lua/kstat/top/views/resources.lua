@@ -6,6 +6,7 @@
 --
 -- @module kstat.top.views.resources
 local colour = require("kstat.colour")
+local column = require("kstat.top.column").of
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
@@ -255,10 +256,6 @@ local function explain(row, options)
   local title = ("%s: %s%s"):format(title_of(row), NAMES[row.severity] or "nothing is known",
     words and " " .. words or "")
   return states.explain(row, title, function(figure) return screen.recent:values(row, figure) end, screen.utf8)
-end
-
-local function column(title, field, format, about, priority)
-  return { title, field, format = format, about = about, priority = priority }
 end
 
 local section = report({
