@@ -97,7 +97,7 @@ describe("the past of the screen", function()
     local p = assert(past.open({ capture = FAULTS }))
     assert.equal(times[#times], p.time)
     local random, at = 7, #times
-    for _ = 1, 60 do
+    for _ = 1, 40 do
       random = (random * 1103515245 + 12345) % 2147483648
       local kind = random % 5
       if kind == 0 then
