@@ -249,6 +249,12 @@ describe("the past of the screen", function()
     terminal:await("\n cpu: CRITICAL since[^\n]*\n.*/proc/pressure/cpu")
     terminal:send("e")
     terminal:await("\n RESOURCE ")
+    terminal:send("]", "4", "Enter") -- the disk, and its groups, of which none was recorded
+    terminal:await("\n no control groups are known")
+    terminal:send("Enter")
+    terminal:await("04:54:21 PAST[^\n]*\n PROCESS[^\n]*\n diskhog ")
+    terminal:send("BSpace", "BSpace")
+    terminal:await("\n DISK ")
   end)
 
   it("sorts, filters, selects, and shows trees and other columns", function()

@@ -169,7 +169,8 @@ end
 
 local function enter(app)
   local part, row = app:part(), app:row()
-  local to = row and part.report.enter and part.report.enter(row, part.given)
+  local to = row and part.report.enter and part.report.enter(row, part.given) or
+    not row and app.shown.filter == "" and app.shown.view.instead
   if not to then
     app.message = "there is nothing below this row"
     return nil

@@ -2,8 +2,8 @@
 --
 -- A view has sections, which are reports (kstat.report); each of them is a table below the other. It has a `name`, may
 -- have a `head` (fun(screen): lines above the tables), `keys` of its own (each with `help` and `act`), and says `none`
--- in place of rows. Nothing here does input or output: kstat.top.actions says what keys do to the state,
--- kstat.top.window how it looks, kstat.top the loop.
+-- in place of rows, from where enter leads to `instead`. Nothing here does input or output: kstat.top.actions says what
+-- keys do to the state, kstat.top.window how it looks, kstat.top the loop.
 --
 -- @module kstat.top.application
 local mistake = require("kstat.mistake")

@@ -249,7 +249,8 @@ local all = declare("cgroups", "Control groups: what they use, wait for, and may
 }, "CPU%")
 
 return {
-  name = "cgroups", sections = { all },
+  name = "cgroups", sections = { all }, none = "no control groups are known; enter: the processes that do I/O",
+  instead = { view = "processes", sort = "WRITE/s" },
   section = declare("cgroups", "Control groups that tell most.", telling,
     { NAME, CPU, WAIT, MEMORY, LIMIT, IO, PROCESSES, STATE }),
 }
