@@ -181,12 +181,18 @@ local function add_counters(list, kstats, publisher)
   end
 end
 
+-- Who publishes a kstat; nil: it is the machine's. Older recordings do not say it, as kstat.published knows.
+local function publisher_of(k)
+  local may_be = k.type == "io" or k.type == "timer" or k.class == "histogram"
+  return k.publisher or may_be and published.is(k) and k.module or nil
+end
+
 -- What is to be done about a kstat, which is found out once: `publisher`, nil if it is of the machine, and `add`.
 local function kind_of(memory, k)
   local id = tostring(k) .. k.crtime_ns
   local kind = memory.kinds[id]
   if not kind then
-    kind = { publisher = k.publisher, add = ADD[k.type] }
+    kind = { publisher = publisher_of(k), add = ADD[k.type] }
     memory.kinds[id] = kind
   end
   return kind
