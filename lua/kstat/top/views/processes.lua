@@ -15,6 +15,7 @@ local processes = require("kstat.prstat.rows")
 local report = require("kstat.report")
 local selector = require("kstat.selector")
 local text = require("kstat.text")
+local tool = require("kstat.tool")
 
 local PROCESS = { selector.compile({ class = "process" }) }
 local CHANGES = { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
@@ -24,11 +25,18 @@ local SORTED = { RSS = { rss = "rssize" }, THREADS = { nlwp = "nlwp" }, SIZE = {
 
 -- --- what a row finds when it is asked for ------------------------------------------------------------------------
 
--- What is in the same file as what is read of all.
+-- What most windows show of the file that is read of all.
+local function find_usual(row)
+  local name, euid
+  name, euid, row.rss, row.nlwp, row.ppid = row.k:now():get("fname", "euid", "rssize", "nlwp", "ppid")
+  row.process, row.user = name or row.name, tool.user_name(euid)
+end
+
+-- The rest of it.
 local function find_levels(row)
   processes.add_levels(row)
   processes.add_owner(row)
-  row.nlwp, row.ppid, row.class = row.k:now():get("nlwp", "ppid", "clname")
+  row.class = row.k:now():get("clname")
 end
 
 local function rate_of(row, count)
@@ -66,13 +74,13 @@ end
 
 -- By the field that it finds.
 local FIND = { k = find_kstat, wait = find_waiting,
-  process = function(row) row.process = processes.name(row) end,
   group = function(row) row.group = processes.figure(row.now, row, "cgroup", "cgroup") end,
   command = function(row) row.command = processes.command(row.d, row, row.now) end,
   open = function(row) row.open = processes.figure(row.now, row, "fd", "open") end,
 }
 for find, fields in pairs({
-  [find_levels] = { "size", "rss", "pri", "nice", "time", "user", "state", "nlwp", "ppid", "class" },
+  [find_usual] = { "process", "user", "rss", "nlwp", "ppid" },
+  [find_levels] = { "size", "pri", "nice", "time", "state", "class" },
   [find_faults] = { "minor", "major" }, [find_io] = { "read", "write", "cancelled", "io", "DLY" },
   [find_status] = { "swap", "switches", "forced" },
 }) do
