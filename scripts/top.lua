@@ -10,10 +10,10 @@ local tool = require("kstat.tool")
 local top = require("kstat.top")
 
 local OWN = {
-  { "b", "batch", help = "frames as plain text, each at most as large as the window, or $COLUMNS by $LINES" },
-  { nil, "view", arg = "resources|processes|cgroups|disks|statistics|published",
-    help = "the view to begin with, or its number" },
-  { "f", "filter", arg = "TEXT", help = "only rows with TEXT in them, or that match TEXT = /regular expression/" },
+  { "b", "batch", help = "frames as plain text, at most as large as the window, or $COLUMNS by $LINES" },
+  { nil, "view", arg = "NAME", help = "the view to begin with, or its number",
+    values = { "resources", "processes", "cgroups", "disks", "statistics", "published" } },
+  { "f", "filter", arg = "TEXT", help = "only rows with TEXT in them, or that match /regular expression/" },
   operands = "view",
 }
 local ABOUT = { name = "top", about = "What is wrong, who causes it, and since when; h lists the keys.",

@@ -129,14 +129,19 @@ end
 -- Candidates for the argument of an option, by what the option calls it; "files".
 local function arguments(o, given, report)
   local kind = o.arg:lower()
-  if FILES[kind] then
+  local list = {}
+  for i, word in ipairs(o.values or {}) do
+    list[i] = { word }
+  end
+  if o.values then
+    return list
+  elseif FILES[kind] then
     return "files"
   elseif kind == "column" then
     return columns_of(report, given)
   elseif FIELDS[kind] then
     return values.field(kind, given, capture_of(given))
   end
-  local list = {}
   for word in o.arg:gmatch("[^|]+") do
     list[#list + 1] = kind == o.arg and { word } or nil
   end

@@ -39,7 +39,8 @@ local STANDARD = {
 local HELP = { { "h", "help", final = true } } -- the last one of the list that it prints
 -- What else is in the table of options.
 local TAKEN = { first = true, interval = true, count = true, operands = true }
-local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any" }
+local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any",
+  values = "table" }
 
 local function check_own(own)
   local letters, names = {}, {}
@@ -88,7 +89,8 @@ end
 --- Declares the options of a command that is no report.
 -- @param ... {option,...}; the field `operands` says what else it takes: "selector", "view" (these, or a script
 -- and its words), "files", or an array of selectors whose kstats it takes by their names. Shells complete operands by
--- it, and arguments of options by what `arg` calls them: FILE, COLUMN, MODULE, or words with bars between them.
+-- it, and arguments of options by what `arg` calls them: FILE, COLUMN, MODULE, or words with bars between them; or by
+-- the option's array `values`.
 -- @treturn table for `read`
 function options.command(...)
   local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }

@@ -129,9 +129,14 @@ function sampling:live(groups, interval, again)
   local oldest = core.gethrtime() - 1e9 * math.max(3 * interval, 2)
   local complete = true
   for i, group in ipairs(groups) do
-    local ok, message = advance(self, group, oldest, self.is_replay and (again or i > 1))
-    if not ok then
-      return ok, message
+    if self.is_replay and i > 1 then
+      group.chain = groups[1].chain
+      take(group, groups[1].now, groups[1].prev)
+    else
+      local ok, message = advance(self, group, oldest, self.is_replay and again)
+      if not ok then
+        return ok, message
+      end
     end
     complete = complete and group.prev ~= nil
   end
