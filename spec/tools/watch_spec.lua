@@ -80,6 +80,20 @@ describe("a report on a screen", function()
     assert.equal(1, #one)
   end)
 
+  it("is one in any Lua that has the module", function()
+    local r = run.shell(("KSTAT_BUILD=%s COLUMNS=90 LINES=8 %s -e %s"):format(run.quote(run.build), run.lua, run.quote([[
+      dofile("spec/helper.lua")
+      local kstat = require("kstat")
+      local report = kstat.report({ select = "unix:0:system_misc", columns = { { "n", "ncpus" } } })
+      local view = require("kstat.top.watch").view({ report }, { report:read({}) })
+      local function open(only) return kstat.open({ capture = "spec/vectors/past/faults.rec", only = only }) end
+      print(require("kstat.top.batch").run({ views = { view }, open = open, is_replay = true, count = 1 }))
+      print(require("kstat.top").possible())
+    ]])))
+    assert.equal("", r.err)
+    assert.matches("\n n\n 2.0\n\ntrue\nfalse\n$", r.out)
+  end)
+
   it("says what is wrong in one line", function()
     for words, message in pairs({
       ["nicstat --watch -j"] = "nicstat: %-%-watch and %-%-json cannot be used together",
