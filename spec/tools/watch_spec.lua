@@ -81,7 +81,7 @@ describe("a report on a screen", function()
   end)
 
   it("is one in any Lua that has the module", function()
-    local r = run.shell(("KSTAT_BUILD=%s COLUMNS=90 LINES=8 %s -e %s"):format(run.quote(run.build), run.lua, run.quote([[
+    local r = run.shell(("KSTAT_BUILD=%s LINES=8 %s -e %s"):format(run.quote(run.build), run.lua, run.quote([[
       dofile("spec/helper.lua")
       local kstat = require("kstat")
       local report = kstat.report({ select = "unix:0:system_misc", columns = { { "n", "ncpus" } } })
