@@ -193,7 +193,7 @@ describe("the past", function()
       local both = run.run({ "kstatlua", "convert", "--at", last, file, "unix:0:system_misc:nproc" }).out
       assert.equal(2, select(2, both:gsub("nproc", "")))
       for _, command in ipairs({ "vmstat", "mpstat", "iostat -xy", "devstat -x", "nicstat", "fsstat", "intrstat",
-        "top -b", "use", "arcstat" }) do
+        "top --csv", "use", "arcstat" }) do
         local words = {}
         for word in command:gmatch("%S+") do
           words[#words + 1] = word
