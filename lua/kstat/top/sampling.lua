@@ -85,8 +85,21 @@ local function open(self, group)
   return chain, message
 end
 
--- The next sample of a group; false at the end of a replay; nil and a message. stay: a replay is not moved.
-local function advance(self, group, oldest, stay)
+-- The selectors of all groups; nil: one of them reads everything.
+local function union(groups)
+  local only = {}
+  for _, group in ipairs(groups) do
+    only = group.only and only or nil
+    if only then
+      add_all(only, group.only)
+    end
+  end
+  return only
+end
+
+-- The next sample of a group; false at the end of a replay; nil and a message. select: what is read whether it is asked
+-- for or not. stay: a replay is not moved.
+local function advance(self, group, oldest, select, stay)
   local message
   if not group.chain then
     group.chain, message = open(self, group)
@@ -106,7 +119,7 @@ local function advance(self, group, oldest, stay)
   local before = not stay and group.now or nil
   local now
   -- It reads what this tick asks for, and not what earlier ones did: rows that are not visible any more cost nothing.
-  now, message = core.sample(group.chain)
+  now, message = core.sample(group.chain, nil, select)
   if not now then
     return nil, message
   end
@@ -133,7 +146,9 @@ function sampling:live(groups, interval, again)
       group.chain = groups[1].chain
       take(group, groups[1].now, groups[1].prev)
     else
-      local ok, message = advance(self, group, oldest, self.is_replay and again)
+      -- A replay may have two samples, and the first one is not asked for all that the second one is.
+      local select = self.is_replay and union(groups) or nil
+      local ok, message = advance(self, group, oldest, select, self.is_replay and again)
       if not ok then
         return ok, message
       end
@@ -150,14 +165,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string
 function sampling.past(groups, p)
-  local only = {}
-  for _, group in ipairs(groups) do
-    only = group.only and only or nil
-    if only then
-      add_all(only, group.only)
-    end
-  end
-  local now, prev = p:samples(only)
+  local now, prev = p:samples(union(groups))
   if not now then
     return nil, prev
   end
