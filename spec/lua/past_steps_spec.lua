@@ -145,7 +145,8 @@ describe("the past of the screen", function()
       assert.same({ 0, nil }, { now.time_of_day - START, prev })
     end
     assert.is_true(p:step(9))
-    assert.equal(30, seconds(p))
+    local now, prev = p:samples()
+    assert.same({ 30, 20, 3 }, { seconds(p), prev.time_of_day - START, #now })
   end)
 
   it("goes to times, and says what is in the way", function()

@@ -72,10 +72,10 @@ local function arrive(self, n, message)
   self.now, self.prev, self.is_cut, self.known = nil, nil, true, nil
   for left = n or 0, 1, -1 do
     local before = self.chain:time_of_day()
-    if left == 1 and self.list then
+    if left == 1 and self.asked then
       self.prev, message = take(self)
     end
-    local ok = left > 1 or not self.list or self.prev
+    local ok = left > 1 or not self.asked or self.prev
     if ok then
       ok, message = forth(self)
     end
