@@ -64,9 +64,10 @@ end
 -- Shows views: on a screen, or where there is none as frames. what: `views`, `view`, `filter`, `batch`, `about`,
 -- `selectors`.
 local function show(what, given)
-  local chains = {}
+  local chains, status = {}, nil
   function what.open(only, published)
-    local ks, message = tool.open(given, only, published)
+    local ks, message, code = tool.open(given, only, published)
+    status = code
     if ks and what.selectors and not chains[1] then
       tool.missing(tool.unmatched(ks, what.selectors, given), #what.selectors)
     end
@@ -88,7 +89,7 @@ local function show(what, given)
   for _, ks in ipairs(chains) do
     tool.warnings(ks) -- those that nobody could see below the screen
   end
-  return ok and 0 or tool.stop(3, message)
+  return ok and 0 or status == 2 and wrong(message) or tool.stop(status or 3, message)
 end
 
 -- --- reports of scripts -----------------------------------------------------------------------------
