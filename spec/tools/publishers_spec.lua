@@ -10,9 +10,9 @@ local stranger = "setpriv --reuid=65534 --regid=65534 --clear-groups "
 local REPORTS = {
   "arcstat", "devstat -d", "fsstat", "intrstat 1 1", "iostat -xnpe", "iostat -E", "iostat -tc", "iostat -C -x",
   "mpstat", "mpstat -a", "nicstat", "nicstat -t", "nicstat -x", "prstat -c 1 1", "top -b --view any", "use 0.01 1",
-  "vmstat", "vmstat -p", "vmstat -i", "vmstat -s", "examples/cpu_spark.lua", "examples/cpu_usage.lua", "examples/disk_bars.lua",
-  "examples/disk_service.lua", "examples/latency_heatmap.lua", "examples/net_per_nic.lua", "examples/service_times.lua",
-  "examples/traffic.lua",
+  "vmstat", "vmstat -p", "vmstat -i", "vmstat -s", "examples/cpu_spark.lua", "examples/cpu_usage.lua",
+  "examples/disk_bars.lua", "examples/disk_service.lua", "examples/latency_heatmap.lua", "examples/net_per_nic.lua",
+  "examples/service_times.lua", "examples/traffic.lua",
 }
 
 describe("what is published under the machine's names", function()
