@@ -170,10 +170,10 @@ local function tell(self, part)
 end
 
 local function make_rows(self, part, group)
+  tell(self, part)
   if not part.columns then
     prepare(part, group.chain)
   end
-  tell(self, part)
   local ok, rows = pcall(part.report.rows_of, part.report, group.d, group.now, group.prev, part.given,
     group.chain)
   if not ok then

@@ -162,16 +162,20 @@ local function all_well(list, well)
     { ("all %d resources are well"):format(well), near and "nearest to its limit: " .. near or nil }
 end
 
--- The verdict: `severity`, `parts` (texts, the most important first), and of the worst row `resource`, `name`, `text`,
--- `who`, `since`, for the sections below.
+-- The verdict: `severity`, `parts` (texts, or functions that give them; the most important first), and of the worst row
+-- `resource`, `name`, `text`, `who`, for the sections below. Since when it is so is asked when it is drawn, for in the
+-- past it is found out between keys.
 local function judge(d, list, screen)
   local worst, well = list[1], count_well(list)
   if not worst or (worst.severity or 0) == 0 then
     return { severity = well > 0 and 0 or nil, parts = all_well(list, well) }
   end
   use.tell(worst)
-  local time, words = since(d, worst, screen)
-  local parts, others = { ("%s: %s%s"):format(title_of(worst), worst.why, words and " " .. words or "") }, {}
+  local parts, others = {}, {}
+  parts[1] = function()
+    local _, words = since(d, worst, screen)
+    return ("%s: %s%s"):format(title_of(worst), worst.why, words and " " .. words or "")
+  end
   parts[2] = worst.who ~= "" and "most: " .. worst.who or nil
   for i = 2, #list do
     others[#others + 1] = (list[i].severity or 0) > 0 and title_of(list[i]) or nil
@@ -179,7 +183,7 @@ local function judge(d, list, screen)
   parts[#parts + 1] = others[1] and "also: " .. table.concat(others, ", ") or nil
   parts[#parts + 1] = well > 0 and ("%d others are ok"):format(well) or nil
   return { severity = worst.severity, resource = worst.resource, name = worst.name, text = worst.why, who = worst.who,
-    since = time, parts = parts }
+    parts = parts }
 end
 
 -- --- the report ---------------------------------------------------------------------------------------------------
@@ -340,7 +344,7 @@ local function head(screen)
   end
   local name, parts = NAMES[verdict.severity], {}
   for i, part in ipairs(verdict.parts) do
-    parts[i] = text.harmless(part, screen.utf8)
+    parts[i] = text.harmless(type(part) == "function" and part() or part, screen.utf8)
   end
   local lines = fill(parts, screen.width, name and (" %s "):format(name) or " ")
   if name and screen.coloured then

@@ -165,10 +165,15 @@ local function rows(d, _, prev, options)
   return all_rows(d, options)
 end
 
+-- Each row's trend moves at each tick, and a picture takes three bytes for each character: short in small windows.
+local function trend_width(screen)
+  return (screen.width or 80) < 100 and 6 or 12
+end
+
 local function trend_of(screen)
   return function(row)
     return row.past and #row.past > 0 and
-      picture.sparkline(row.past, { n = #row.past, width = 12, utf8 = screen.utf8 or false }) or ""
+      picture.sparkline(row.past, { n = #row.past, width = trend_width(screen), utf8 = screen.utf8 or false }) or ""
   end
 end
 
@@ -183,7 +188,7 @@ local function columns(options)
       { "rate", align = "right", format = text.number, about = RATE },
       { "value", format = text.number, about = "now; k is 1,000, M 1,000 k and so on" },
       { "unit", align = "left", width = 6, elide = "end", priority = 3 },
-      { "trend", trend_of(options.screen), width = 12, priority = 2,
+      { "trend", trend_of(options.screen), width = trend_width(options.screen), priority = 2,
         about = "the rates (of gauges the values) of the last intervals, each row on its own scale" },
       name,
     }
