@@ -76,7 +76,7 @@ end
 local MODES = { live = "LIVE %s", paused = "PAUSED", past = "PAST %s", ended = "END" }
 
 local function seconds(v)
-  return (("%.1f"):format(v):gsub("%.0$", "")) .. "s"
+  return ((v < 0.95 and "%.2g" or "%.1f"):format(v):gsub("%.0$", "")) .. "s"
 end
 
 -- The last line: what is typed, what went wrong, or the keys.
