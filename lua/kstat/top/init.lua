@@ -150,6 +150,7 @@ function run:key(key)
     return true
   end
   local what = actions.act(self.app, key)
+  self.idle = false
   if what == "quit" then
     return false
   elseif what == "interval" then
@@ -158,7 +159,6 @@ function run:key(key)
     self:sample(what == "sample")
   elseif type(what) == "table" then
     self:travel(what)
-    self.idle = false
     self:sample()
   end
   self.deadline = not self.complete and self.app.mode == "live" and core.gethrtime() + SOON_NS or self.deadline

@@ -320,16 +320,16 @@ end
 
 -- The line of states, as wide as the window.
 local function states_line(screen)
-  local past = screen.past
+  local past, long = screen.past, screen.has_day and 24 * HOUR or HOUR
   local _, span = screen.recent:line(1)
   local behind = past and "" or " now"
-  local room = screen.width - #(" last  ") - #span_text(past and HOUR or span) - #behind
+  local room = screen.width - #(" last  ") - #span_text(past and long or span) - #behind
   if room < 1 then
     return nil
   end
   local marks
   if past then
-    span, marks = HOUR, past:states(room, HOUR)
+    span, marks = long, past:states(room, long)
   else
     marks, span = screen.recent:line(room)
   end
@@ -354,6 +354,10 @@ local function head(screen)
   return lines
 end
 
-return { name = "resources", head = head, sections = { section,
+local keys = { d = { help = "of the past: the states of an hour, or of a day", act = function(screen)
+  screen.has_day = not screen.has_day
+end } }
+
+return { name = "resources", head = head, keys = keys, sections = { section,
   require("kstat.top.views.processes").section, require("kstat.top.views.cgroups").section,
   require("kstat.top.views.published").section } }
