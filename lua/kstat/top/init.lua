@@ -100,17 +100,11 @@ function run:travel(action)
   end
 end
 
--- Does a piece of what is left to do between two keys. Whether there is more; and whether the window changed. At the
--- end the rows are made again, if something was found: they say since when a state is what it is.
+-- Does a piece of what is left to do between two keys. Whether there is more; and whether the window changed.
 function run:work()
   if self.past and not self.idle then
     local changed = self.past:work(core.gethrtime() + WORK_NS)
-    self.idle, self.found = changed == nil, changed or self.found
-    if self.idle and self.found then
-      self:sample()
-      self.found = nil
-      return true, true
-    end
+    self.idle = changed == nil
     return not self.idle, changed
   end
   return false
