@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT = 200, QUIET = 100, FRAME = 500, WARM = 2500, FIRST_LASTS = 20000, FRAMES = 1000 };
+enum { TEXT = 100, QUIET = 100, FRAME = 500, WARM = 2500, FIRST_LASTS = 20000, FRAMES = 1000 };
 
 /* A terminal: what was shown on it, and the part of an escape sequence that has arrived. */
 struct terminal {
