@@ -324,8 +324,9 @@ distance(const char *a, const char *b)
 	return row[n];
 }
 
-const char *
-ks_when_nearest(const char *text)
+/* The form of a time that a text comes nearest to, such as "yesterday 3:12". */
+static const char *
+nearest_form(const char *text)
 {
 	static const char *const forms[] = { "today", "yesterday", "yesterday 3:12", "mon 9:00", "14:32",
 		"14:32:10", "2026-11-21", "2026-11-21 14:05", "1795269900", "-3h" };
@@ -355,7 +356,7 @@ ks_when_need(const char *text, int64_t reference, int64_t *ns)
 	int flags = ks_when_read(text, reference, ns);
 
 	if (flags < 0)
-		return ks_fail(EINVAL, "'%.40s' is not a time such as '%s'", text, ks_when_nearest(text));
+		return ks_fail(EINVAL, "'%.40s' is not a time such as '%s'", text, nearest_form(text));
 	return flags;
 }
 

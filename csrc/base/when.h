@@ -21,9 +21,6 @@
  */
 int ks_when_read(const char *text, int64_t reference, int64_t *ns);
 
-/* The form of a time that a text comes nearest to, such as "yesterday 3:12". */
-const char *ks_when_nearest(const char *text);
-
 /* As ks_when_read(), but fails with errno EINVAL and a message, which names that form. */
 int ks_when_need(const char *text, int64_t reference, int64_t *ns);
 

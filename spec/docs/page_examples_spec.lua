@@ -8,6 +8,7 @@ local SOURCE = "KSTAT_SOURCE=" .. here .. "/spec/vectors/kstat/"
 -- Where the examples of a page find their kstats. live: they come from this machine and what it publishes.
 local SOURCES = {
   ["kstatlua-arcstat.1"] = { environment = SOURCE .. "host.jsonl KSTAT_REPLAY_TIME=1795351754" },
+  ["kstatlua-top.1"] = { environment = "; export COLUMNS=72; ln -s " .. here .. "/spec/vectors/past/*.rec ." },
   ["kstatlua-diff.1"] = { environment = "; ln -s " .. here .. "/spec/vectors/cookbook/*.rec ." },
   ["kstatlua-fsstat.1"] = { environment = run.tree_words("fs") },
   ["kstatlua-listen.1"] = { environment = SOURCE .. "listen.jsonl" },
