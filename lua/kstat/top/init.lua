@@ -71,7 +71,9 @@ end
 function run:travel(action)
   local app, what = self.app, action[1]
   if what == "live" then
-    if self.past and not self.only_past then
+    if self.past and self.only_past then
+      app.message = "this is a recording; kstatlua top without it shows this machine now"
+    elseif self.past then
       self:live()
     end
     return
