@@ -92,8 +92,8 @@ function run:travel(action)
     while ok == "working" do
       app.message = message
       self:draw()
-      local list = self:keys(core.gethrtime())
-      if list and #list > 0 then
+      local list, why = self:keys(core.gethrtime())
+      if list and #list > 0 or why == "interrupted" or why == "closed" then
         return
       end
       ok, message = self.past[what](self.past, action[2])
