@@ -210,7 +210,8 @@ local function print_view(given)
   if view.name == ANY then
     return report:show(given) -- which are known without an interval, too
   end
-  given.screen = { live = not is_past(given), interval = given.interval or 1, width = 80, height = 1e9, lines = 1e9 }
+  given.screen = { live = not is_past(given), all = true, interval = given.interval or 1, width = 80, height = 1e9,
+    lines = 1e9 }
   local shown = copy_of(report)
   shown.skip_first, shown.selectors = true, report:selected(given)
   function shown.rows(d, now, prev, of)

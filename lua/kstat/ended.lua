@@ -86,6 +86,14 @@ function ended.cpu(d, prev, list)
   return found[d]
 end
 
+-- What a process that is gone had read and written by the earlier sample, which does not have it; nil: nobody knows.
+-- If it was younger than an interval it counts with all that it did: where a shell runs one short command after the
+-- other, one often ends after the list of processes was read and before its I/O is.
+local function before_of(p, d, prev)
+  local k = prev:lookup("process", p.instance, p.name)
+  return k and k.crtime > core.sample_taken(prev) - (d.elapsed or 0) and {} or nil
+end
+
 --- What children read and wrote which ended.
 -- @tparam difference d with kstats of processes and of their I/O
 -- @tparam sample|nil prev the earlier sample
@@ -100,7 +108,7 @@ function ended.io(d, prev)
       local pid = p.instance
       -- I/O is read behind the list of processes: one may have ended in between, and be in its parent's.
       if not there[pid] or before[pid] and not io[pid] then
-        gone[pid] = { parent = p.parent, before = before[pid] }
+        gone[pid] = { parent = p.parent, before = before[pid] or before_of(p, d, prev) }
       end
     end
   end

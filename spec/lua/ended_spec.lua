@@ -4,11 +4,11 @@ local run = require("support.run")
 
 local SECOND = 1000000000
 
--- A process with CPU time of its own and of children that it waited for, in seconds.
-local function process(pid, name, parent, i, used, waited)
-  return capture.kstat("process", pid, name, "process", 1, 5, 100 + 10 * i, ('"fname":"%s","ppid":%d,"utime":%.0f,' ..
-    '"stime":0,"cutime":%.0f,"cstime":0,"nlwp":1,"euid":0,"state":"S","rssize":4096,"size":4096'):format(name, parent,
-      used * SECOND, waited * SECOND))
+-- A process with CPU time of its own and of children that it waited for, in seconds, and when it began.
+local function process(pid, name, parent, i, used, waited, began)
+  return capture.kstat("process", pid, name, "process", 1, began or 5, 100 + 10 * i, ('"fname":"%s","ppid":%d,' ..
+    '"utime":%.0f,"stime":0,"cutime":%.0f,"cstime":0,"nlwp":1,"euid":0,"state":"S","rssize":4096,"size":4096'):format(
+      name, parent, used * SECOND, waited * SECOND))
 end
 
 -- Its I/O, in MB written: its own and that of children that it waited for.
@@ -72,6 +72,14 @@ describe("processes that ended between two samples", function()
       { process(7, "sh", 1, 1, 1, 0), io(7, "sh", 1, 5, 600), machine(1, 9) },
     }, "prstat", "-d")
     assert.is_nil(out:find("written", 1, true))
+  end)
+
+  it("are told with all that they wrote if the sample before has nothing of one that had just begun", function()
+    local out = printed({
+      { process(7, "sh", 1, 0, 1, 0), io(7, "sh", 0, 5, 0), process(9, "dd", 7, 0, 1, 0, 91), machine(0, 0) },
+      { process(7, "sh", 1, 1, 1, 0), io(7, "sh", 1, 5, 600), machine(1, 9) },
+    }, "prstat", "-d")
+    assert.matches("ended: 60M/s written, most of sh/7\n", out)
   end)
 
   it("are blamed for what they wrote under the name of their parent", function()

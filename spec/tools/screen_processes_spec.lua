@@ -109,6 +109,12 @@ describe("the view of processes", function()
     assert.matches("\nchildren of sh +7 +%- +50 +%- +%- +%- +100M +%-\nsh +7 root +0 +0 1.0M +0 +0 +1$", s.text())
   end)
 
+  it("tells programs what ended children wrote, whatever the order is", function()
+    local source = samples_of({ { 7, "sh", 1 } }, { { 7, "sh", 1, { children = 0.5, waited = 100 } } })
+    local r = run.run({ "kstatlua", "-r", source.capture, "top", "--view", "processes", "--csv" })
+    assert.matches(("\n[%%d.]+,children of sh,7,,50,,,,%d,"):format(100 * MB), r.out)
+  end)
+
   it("leads to the statistics of a process; and a selected one may end", function()
     local both = { { 7, "sh", 1 }, { 8, "dd", 7 } }
     local s = screen_of(samples_of(both, both, { { 7, "sh", 1 } }))

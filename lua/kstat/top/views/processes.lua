@@ -159,7 +159,8 @@ end
 
 local function rows(d, now, prev, options)
   local screen = options.screen
-  local list = all_rows(d, now, prev, not screen or BY_IO[screen.sort], screen and SORTED[screen.sort])
+  local has_io = not screen or screen.all or BY_IO[screen.sort]
+  local list = all_rows(d, now, prev, has_io, screen and SORTED[screen.sort])
   local about = screen and screen.about
   if about and about.group then
     local chosen, within = {}, (about.group .. "/"):gsub("^//$", "/")
