@@ -107,7 +107,7 @@ function run:work()
   if self.past and not self.idle then
     local changed = self.past:work(core.gethrtime() + WORK_NS)
     self.idle = changed == nil
-    return not self.idle, changed
+    return not self.idle, changed or self.idle -- since when a state is there may be all that is new
   end
   return false
 end
