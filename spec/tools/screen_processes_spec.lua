@@ -1,7 +1,9 @@
 -- The view of processes on the screen of kstatlua top: on captures, and on this machine.
 local actions = require("kstat.top.actions")
 local capture = require("support.capture")
+local kstat = require("kstat")
 local run = require("support.run")
+local sampling = require("kstat.top.sampling")
 local views = require("support.views")
 
 local VIEW = require("kstat.top.views.processes")
@@ -141,7 +143,8 @@ describe("the view of processes", function()
       run.write_file(path .. "schedstat", "1 2 3\n")
       run.write_file(path .. "io", "read_bytes: 1\nwrite_bytes: 2\n")
     end
-    local s = screen_of({ proc = dir .. "/proc", sys = dir .. "/sys" })
+    local tree = { proc = dir .. "/proc", sys = dir .. "/sys" }
+    local s = screen_of(tree)
     local function read()
       s.tick()
       return #s.app.shown.groups[1].now
@@ -154,6 +157,11 @@ describe("the view of processes", function()
     assert.equal(before, read(), "those that were visible are read no more")
     s.app:part().sort = "WRITE/s"
     assert.truthy(read() >= 80, "all are compared")
+    local groups = sampling.group(s.app.shown)
+    assert(sampling.new(function(only)
+      return kstat.open({ proc = tree.proc, sys = tree.sys, only = only })
+    end, false, true):live(groups, 1))
+    assert.truthy(#groups[1].now >= 120, "the first frame on paper is not to lack figures of the busiest")
     run.shell("rm -r " .. dir)
   end)
 end)

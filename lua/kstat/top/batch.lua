@@ -66,7 +66,7 @@ end
 -- @treturn[2] string what could not be read
 -- @raise tool.stop's, if standard output cannot be written
 function batch.run(given)
-  local samples = sampling.new(given.open, given.is_replay)
+  local samples = sampling.new(given.open, given.is_replay, true)
   local app = application.new({ views = given.views, view = given.view, about = given.about, filter = given.filter,
     interval = given.interval, host = given.host or machine.host(), coloured = given.color == "always",
     group = sampling.group })

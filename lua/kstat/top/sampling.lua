@@ -14,9 +14,11 @@ sampling.__index = sampling
 --- New samples.
 -- @func open fun(only, published): a chain, or nil and a message; see kstat.tool.open
 -- @tparam[opt] boolean is_replay whether it opens a replay, of which there is one: all views share its chain
+-- @tparam[opt] boolean from_first whether the first interval is to be known of all rows, and not of those alone that
+-- its begin shows
 -- @treturn sampling
-function sampling.new(open, is_replay)
-  return setmetatable({ open = open, is_replay = is_replay }, sampling)
+function sampling.new(open, is_replay, from_first)
+  return setmetatable({ open = open, is_replay = is_replay, from_first = from_first }, sampling)
 end
 
 local function add_all(list, more)
@@ -147,7 +149,7 @@ function sampling:live(groups, interval, again)
       take(group, groups[1].now, groups[1].prev)
     else
       -- A replay may have two samples, and the first one is not asked for all that the second one is.
-      local select = self.is_replay and union(groups) or nil
+      local select = self.is_replay and union(groups) or self.from_first and not group.now and group.only or nil
       local ok, message = advance(self, group, oldest, select, self.is_replay and again)
       if not ok then
         return ok, message
