@@ -199,7 +199,7 @@ local function show_views(given)
     first = first == view and list[i] or first
   end
   return show({ views = list, view = first.name, filter = given.filter, batch = given.batch,
-    selectors = given.selectors,
+    selectors = first.name == ANY and given.selectors or nil, -- the chains of other views are without what they name
     about = given.sort and sort_of(first, given.sort) }, given)
 end
 
@@ -207,18 +207,26 @@ end
 local function print_view(given)
   local view = with_options(find_view(require("kstat.top.views"), given.view or ANY), given)
   local report = view.sections[1].report
-  if view.name == ANY then
+  local message = report:check_options(given)
+  if message then
+    wrong(message)
+  elseif view.name == ANY then
     return report:show(given) -- which are known without an interval, too
+  elseif given.operands[1] then
+    wrong(("'%s': the view '%s' takes no selectors, as '%s' does"):format(given.operands[1], view.name, ANY))
   end
   given.screen = { live = not is_past(given), all = true, interval = given.interval or 1, width = 80, height = 1e9,
     lines = 1e9 }
-  local shown = copy_of(report)
+  local shown, passes = copy_of(report), order.filter(given.filter or "")
   shown.skip_first, shown.selectors = true, report:selected(given)
   function shown.rows(d, now, prev, of)
     given.screen.time = tool.clock(now)
-    local rows = report.rows(d, now, prev, of)
-    for _, row in ipairs(report.complete and rows or {}) do
-      report.complete(row, of)
+    local rows = {}
+    for _, row in ipairs(report.rows(d, now, prev, of)) do
+      if report.complete then
+        report.complete(row, of)
+      end
+      rows[#rows + 1] = passes(order.words(report, row)) and row or nil
     end
     return rows
   end

@@ -115,6 +115,8 @@ describe("the view of processes", function()
     local source = samples_of({ { 7, "sh", 1 } }, { { 7, "sh", 1, { children = 0.5, waited = 100 } } })
     local r = run.run({ "kstatlua", "-r", source.capture, "top", "--view", "processes", "--csv" })
     assert.matches(("\n[%%d.]+,children of sh,7,,50,,,,%d,"):format(100 * MB), r.out)
+    r = run.run({ "kstatlua", "-r", source.capture, "top", "--view", "processes", "--csv", "-f", "opt/SH" })
+    assert.matches("^time[^\n]*\n[%d.]+,sh,7,root,[^\n]*/opt/sh %-x\n$", r.out)
   end)
 
   it("leads to the statistics of a process; and a selected one may end", function()

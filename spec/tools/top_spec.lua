@@ -225,6 +225,8 @@ replay  2023-11-14 22:13:22 PAST 1s
       ["--view 0"] = "no view '0'", ["--summary"] = "%-j and %-%-csv have one",
       ["examples/cpu_spark.lua"] = "'examples/cpu_spark.lua' is no view", ["record"] = "'record' is no view",
       ["kstat -p unix"] = "'kstat' is no view", ["no.lua"] = "cannot open script 'no%.lua'",
+      ["--csv --json"] = "%-%-json and %-%-csv cannot be used together", ["-j --watch"] = "cannot be used together",
+      ["--view 2 unix:0:sys -j"] = "'unix:0:sys': the view 'processes' takes no selectors",
     }) do
       local r = run.shell(run.bin .. "/kstatlua top " .. words:gsub("[(/]+", "'%0'") .. " </dev/null")
       assert.equal("", r.out, words)

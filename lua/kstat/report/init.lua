@@ -465,7 +465,7 @@ local function is_watched(self, given)
 end
 
 -- What is wrong with the options; nil if nothing is.
-local function check_options(self, given)
+function report:check_options(given)
   local forms = {}
   for _, form in ipairs(FORMS) do
     forms[#forms + 1] = given[form] and "--" .. form or nil
@@ -613,7 +613,7 @@ function report:read(words)
   if given and given.help then
     return nil, options.help(self.declared, self)
   end
-  message = message or check_options(self, given)
+  message = message or self:check_options(given)
   if message then
     usage(self, message)
   end
