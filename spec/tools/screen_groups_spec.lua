@@ -387,6 +387,9 @@ describe("the view of what processes publish", function()
       s.tick()
     end
     assert.matches(" 990 us 990 us [^!]*$", line_of("shop:answers"))
+    local seen = line_of("shop:answers")
+    s.app:take(0, false) -- the same interval once more, as at an end of a recording
+    assert.equal(seen, line_of("shop:answers"))
     publish("answers 100 4700")
     s.tick()
     assert.matches("^PUBLISHED[^\n]*\nshop:answers +%S+ 4.7 ms 4.7 ms 4.7 ms +990 us +%S+ ! ", s.text(120))

@@ -56,7 +56,7 @@ local function p99_since_creation(row)
   return d and d.count >= VALUES and d:quantile(0.99) or nil
 end
 
--- Compares a row with the intervals before it, and remembers this one.
+-- Compares a row with the intervals before it, and remembers this one; once, as a moment of the past is seen again.
 local function compare(memory, row, has_interval)
   local known = memory.known[row.id]
   if not known then
@@ -70,6 +70,12 @@ local function compare(memory, row, has_interval)
   if row.p99 then
     row.far = known.was and known.was > 0 and row.distribution.count >= VALUES and row.p99 / known.was or nil
     row.far = row.far and row.far >= FAR and row.far or nil
+  end
+  if known.time == memory.time then
+    return
+  end
+  known.time = memory.time
+  if row.p99 then
     known.values[known.n % HISTORY + 1] = row.p99
     known.n = known.n + 1
     if known.n >= ENOUGH and (known.n % STEP == 0 or known.n < 2 * ENOUGH) then
