@@ -19,6 +19,10 @@ describe("what was seen of resources lately", function()
     assert.is_nil((seen:since(bad)))
     seen:add(150, 151, { row(1) }) -- nobody looked for a while
     assert.same({ 150, false }, { seen:since(bad) })
+    seen:add(153, 154, { row(1) })
+    assert.same({ 150, false }, { seen:since(bad) })
+    seen:add(214, 215, { row(1) }) -- nor for a minute: it may have been well
+    assert.same({ 214, false }, { seen:since(bad) })
   end)
 
   it("has the values of a minute", function()

@@ -52,6 +52,9 @@ end
 function methods:add(from, to, list)
   local bad, values, worst = {}, {}, nil
   local follows = self.to == from
+  if self.to and math.abs(from - self.to) >= MINUTE then
+    self.bad = {} -- nobody looked for so long that it may have been well in between
+  end
   for _, row in ipairs(list) do
     local id, severity = recent.id(row), row.severity
     values[id], worst = row.values, severity and math.max(worst or 0, severity) or worst
