@@ -282,6 +282,21 @@ describe("the past of the screen", function()
     assert.is_nil((p:since("clock", "all")))
   end)
 
+  it("says what was measured in the minute before, and in no other one", function()
+    record("a.rec", every(10, 0, 600, function(time) return time > 330 and time <= 500 end))
+    local p, row = past.open({ capture = dir }), { resource = "clock", name = "all" }
+    local function values(time)
+      p:to(START + time)
+      return table.concat(p:values(row, "not synchronized"), " ")
+    end
+    assert.equal("0 0 0 1 1 1", values(360))
+    assert.equal("0 0 1 1 1 1", values(370))
+    assert.equal("1 1 1 1 1 1", values(390))
+    assert.equal("0 0 0 0 0 0", values(100))
+    assert.equal("0 0", values(20))
+    assert.same({}, p:values(row, "queue"))
+  end)
+
   it("finds each change that reading on finds", function()
     local ks = assert(kstat.open({ capture = FAULTS, only = resources.select({}) }))
     local expected, before, prev = {}, nil, nil

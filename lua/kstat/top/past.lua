@@ -271,6 +271,15 @@ function moment:since(resource, name)
   return h:since(self.time, resource, name)
 end
 
+--- What was measured of a resource in the minute before the moment.
+-- @tparam table row of kstat.use.rows
+-- @string figure the name of what is measured, as its limit has it
+-- @treturn {number,...} the oldest first
+function moment:values(row, figure)
+  local h = self:judged()
+  return h and h:values(self.time, row, figure) or {}
+end
+
 --- Judges some of what states() was asked for last. It is for the time between two keys.
 -- @number deadline ns of gethrtime()
 -- @treturn boolean|nil true: the line changed, false: there is more, nil: all is done

@@ -8,6 +8,7 @@
 -- @module kstat.use.history
 local chain = require("kstat.chain")
 local core = require("kstat.core")
+local recent = require("kstat.use.recent")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
 local sample = require("kstat.sample")
@@ -20,6 +21,7 @@ methods.__index = methods
 
 local MOST_KSTATS = 15000 -- that are read for a column of a line; less than that many samples are judged one by one
 local BLOCK = 60 -- samples that are judged behind each other on the way back
+local MINUTE = 60 -- seconds for which values are measured
 local KEPT = 100000 -- intervals, then all are forgotten
 
 --- Opens the states of a recording.
@@ -74,6 +76,14 @@ local function text_of(list)
   return table.concat(list)
 end
 
+local function values_of(list)
+  local values = {}
+  for _, row in ipairs(list) do
+    values[recent.id(row)] = row.values
+  end
+  return values
+end
+
 local function keep(self, interval, n)
   if self.kept >= KEPT then
     self:forget()
@@ -101,10 +111,11 @@ local function move(self, n)
   return cut
 end
 
--- Judges the n samples behind that of a time. nil: there are not as many, or they cannot be read.
-local function judge(self, time, n)
+-- Judges the n samples behind that of a time. nil: there are not as many, or they cannot be read. measured: gets what
+-- the rows are judged by, too, by the beginning of the interval.
+local function judge(self, time, n, measured)
   local before = go(self, time) and (self.sample or sample.take(self.chain, self.list, self.earlier))
-  local interval, cut = { from = self.at }, nil
+  local interval, all, cut = { from = self.at }, {}, nil
   self.sample = nil
   if before then
     cut = move(self, n)
@@ -116,8 +127,11 @@ local function judge(self, time, n)
   self.earlier = self.sample
   if not cut and self.sample then
     local list
-    interval.severity, list = rows.states(self.sample - before, before)
+    interval.severity, list, all = rows.states(self.sample - before, before)
     interval.states = text_of(list)
+  end
+  if measured then
+    measured[interval.from] = { to = interval.to, values = values_of(all) }
   end
   return keep(self, interval, n)
 end
@@ -235,6 +249,38 @@ function methods:since(time, resource, name)
     since, interval = interval.from, self.ending[interval.from]
   end
   return since, interval ~= nil
+end
+
+-- Measures the minute up to a sample; what it has in common with the one that was measured before is taken from there.
+local function measure_minute(self, time)
+  local before = self.minute and self.minute.measured or {}
+  local minute = { time = time, measured = {} }
+  local at = go(self, time - MINUTE) and self.at
+  while at and at < time do
+    minute.measured[at] = before[at]
+    if not before[at] and not judge(self, at, 1, minute.measured) then
+      break
+    end
+    minute[#minute + 1] = minute.measured[at].values
+    at = minute.measured[at].to
+  end
+  self.minute = minute
+end
+
+--- What was measured of a resource in the minute up to a sample.
+-- @number time seconds since 1970, of a sample
+-- @tparam table row of kstat.use.rows
+-- @string figure the name of what is measured, as its limit has it
+-- @treturn {number,...} the oldest first, without those that are not known
+function methods:values(time, row, figure)
+  if not self.minute or self.minute.time ~= time then
+    measure_minute(self, time)
+  end
+  local list = {}
+  for _, values in ipairs(self.minute) do
+    list[#list + 1] = (values[recent.id(row)] or {})[figure]
+  end
+  return list
 end
 
 -- --- lines ----------------------------------------------------------------------------------------

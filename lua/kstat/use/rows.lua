@@ -145,13 +145,14 @@ end
 -- @tparam sample|nil prev
 -- @treturn int|nil 0 to 2; nil: nothing is known
 -- @treturn {table,...} the rows above 0, as measure() gives them
+-- @treturn {table,...} all rows
 function rows.states(d, prev)
-  local worst, list = nil, {}
-  for _, row in ipairs(rows.measure(d, prev)) do
+  local worst, list, all = nil, {}, rows.measure(d, prev)
+  for _, row in ipairs(all) do
     worst = row.severity and math.max(worst or 0, row.severity) or worst
     list[#list + 1] = (row.severity or 0) > 0 and row or nil
   end
-  return worst, list
+  return worst, list, all
 end
 
 --- The same with reasons: `why`, `who` is to blame, and `reasons`, both in one text for people.
