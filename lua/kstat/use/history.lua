@@ -253,12 +253,12 @@ end
 
 -- Measures the minute up to a sample; what it has in common with the one that was measured before is taken from there.
 local function measure_minute(self, time)
-  local before = self.minute and self.minute.measured or {}
+  local known = self.minute and self.minute.measured or {}
   local minute = { time = time, measured = {} }
   local at = go(self, time - MINUTE) and self.at
   while at and at < time do
-    minute.measured[at] = before[at]
-    if not before[at] and not judge(self, at, 1, minute.measured) then
+    minute.measured[at] = known[at]
+    if not known[at] and not judge(self, at, 1, minute.measured) then
       break
     end
     minute[#minute + 1] = minute.measured[at].values
