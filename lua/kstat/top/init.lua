@@ -61,10 +61,9 @@ end
 -- --- the past -----------------------------------------------------------------------------------
 
 function run:live()
+  sampling.forget(self.app.before, self.past)
+  sampling.forget(self.app.kept, self.past)
   self.past, self.app.mode = nil, "live"
-  for _, group in ipairs(self.app.shown.groups) do
-    group.chain, group.now, group.prev = nil, nil, nil
-  end
 end
 
 -- Goes into the past: at the last sample, or from there on by what a key asks for.

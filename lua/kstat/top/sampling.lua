@@ -172,10 +172,23 @@ function sampling.past(groups, p)
     return nil, prev
   end
   for _, group in ipairs(groups) do
-    group.chain = group.chain or p.chain
+    group.chain = p.chain
     take(group, now, prev)
   end
   return true
+end
+
+--- Lets views begin anew now that were shown in the past.
+-- @tparam {shown} list of kstat.top.application
+-- @tparam past p
+function sampling.forget(list, p)
+  for _, shown in pairs(list) do
+    for _, group in ipairs(shown.groups) do
+      if group.chain == p.chain then
+        group.chain, group.now, group.prev = nil, nil, nil
+      end
+    end
+  end
 end
 
 --- What the chains of a view could not read.
