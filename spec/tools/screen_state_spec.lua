@@ -182,6 +182,60 @@ describe("a screen", function()
     assert.equal("c [b] a a b c", names(app:lines(60, 14, false)))
   end)
 
+  it("has a filter in each view", function()
+    start()
+    app.tick()
+    app.tick()
+    press("/", "a", "enter", "2")
+    app.tick()
+    press("/", "b", "enter")
+    assert.equal("a a", names(select(2, press("1"))))
+    app:arrange()
+    assert.equal("a a", names(app:lines(60, 14, false)))
+    press("2")
+    app:arrange()
+    assert.equal("b", names(app:lines(60, 14, false)))
+    press("escape", "1")
+    app:arrange()
+    assert.equal("a a", names(app:lines(60, 14, false)))
+  end)
+
+  it("shows the columns of the next table, which may have fewer", function()
+    start()
+    app.tick()
+    app.tick()
+    app.shown.parts[2].columns = { app.shown.parts[2].columns[1] }
+    press("o", "down", "down")
+    local _, lines = press("tab", " ", " ")
+    assert.matches("%[x%] NAME", plain(lines))
+    assert.not_matches("LESS", plain(lines))
+  end)
+
+  it("goes to the last of all rows, not of those that were visible", function()
+    local list = {}
+    for i = 1, 200 do
+      list[("n%03d"):format(i)] = i
+    end
+    values = { list, list }
+    start(60, 6)
+    app.tick()
+    app.tick()
+    press("tab", "end")
+    assert.equal(200, app:selected_index())
+  end)
+
+  it("selects rows that are visible alone", function()
+    start()
+    app.tick()
+    app.tick()
+    app:lines(60, 6, false) -- the second table has no room any more
+    assert.equal("[c] b a", names(select(2, press("tab"))))
+    app:lines(60, 14, false)
+    press("down", "down", "down")
+    app:lines(60, 6, false)
+    assert.equal("[c] b a", names(select(2, press("down"))))
+  end)
+
   it("explains a row, and says where there is nothing", function()
     start()
     app.tick()

@@ -74,6 +74,18 @@ local function next_part(app)
       shown.at, shown.selected = at, nil
       app:arrange()
       app:select(1)
+      app:arrange() -- which has all rows in order now
+      return
+    end
+  end
+end
+
+-- Where no row of the table that keys are about is visible, they are about the first one of which there are.
+local function look(app)
+  local shown = app.shown
+  for i, part in ipairs(app:part().room == 0 and shown.parts or {}) do
+    if part.room > 0 then
+      shown.at, shown.selected = i, nil
       return
     end
   end
@@ -145,6 +157,10 @@ columns.keys = {
     app:again()
   end,
   o = function(app) app.overlay = nil end,
+  tab = function(app)
+    next_part(app)
+    columns.chosen, app.overlay.at = 1, 0
+  end,
 }
 columns.keys.enter = columns.keys[" "]
 
@@ -181,7 +197,6 @@ local function enter(app)
     return nil
   end
   table.insert(app.before, from)
-  app:set_filter(app.shown.filter)
   return "sample"
 end
 
@@ -190,7 +205,6 @@ local function back(app)
   if shown then
     app.shown, app.overlay = shown, nil
     app.kept[shown.view.name] = shown
-    app:set_filter(shown.filter)
     return "sample"
   end
 end
@@ -261,7 +275,7 @@ actions.HELP = {
   "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
   "g            go to a time: 14:32, yesterday 3:12, -3h",
   "N  n         the moment before, behind, at which a state changed",
-  "h  ?         this, and back;  ctrl-l  all that is shown, written again;  q  the end",
+  "h  ?         this, and back;  ctrl-l  writes all that is shown anew;  q  the end",
   "",
 }
 
@@ -367,6 +381,7 @@ function actions.act(app, key)
     app:again()
     return nil
   end
+  look(app)
   local act = KEYS[key]
   return act and act(app)
 end

@@ -43,6 +43,7 @@ end
 local function open_view(self, view, about)
   local shown = { view = view, screen = { live = true, interval = self.interval, tick = 0, about = about }, parts = {},
     filter = about and about.filter or "", at = 1 }
+  shown.passes = order.filter(shown.filter)
   for i, section in ipairs(view.sections) do
     shown.parts[i] = new_part(section, shown.screen)
   end
@@ -204,7 +205,7 @@ end
 --- Brings the order of the rows up to date: after a tick, and when a key changed it.
 function app:arrange()
   local shown = self.shown
-  local filter = shown.filter ~= "" and self.passes or nil
+  local filter = shown.filter ~= "" and shown.passes or nil
   for i, part in ipairs(shown.parts) do
     if part.columns then
       arrange(self, part, filter, shown.selected and shown.at == i)
@@ -231,9 +232,7 @@ end
 function app:set_filter(wanted)
   local passes, message = order.filter(wanted)
   self.shown.filter, self.problem = wanted, message
-  if passes then
-    self.passes = passes
-  end
+  self.shown.passes = passes or self.shown.passes
   for _, part in ipairs(self.shown.parts) do
     part.offset = 0
   end
@@ -309,10 +308,11 @@ function app:select(i)
 end
 
 --- The selected row, or without a selection the first one.
--- @treturn row|nil
+-- @treturn row|nil nil also where there is a line of text
 function app:row()
   local part, i = self:part(), self:selected_index()
-  return part.order[i and i - before(part) or 1]
+  local row = part.order[i and i - before(part) or 1]
+  return row and not rawget(row, "text") and row or nil
 end
 
 --- The lines of the window, see kstat.top.window.

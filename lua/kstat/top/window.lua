@@ -136,6 +136,8 @@ function window.lines(self, width, height, utf8)
         out[#out + 1] = i > 1 and "" or nil
         spare = part_lines(self, part, rooms[i], spare, out)
         has_rows = true
+      else
+        part.room = 0
       end
     end
     if not has_rows and self.time then
