@@ -202,35 +202,52 @@ add_io(struct ks_linux *lx, struct ks_text all, uint64_t *sums)
 	return true;
 }
 
+/* Whether no child ended since "io" was read before, which "stat" says after it was read again. */
+static bool
+no_child_ended(struct ks_linux *lx, const struct ks_process *p)
+{
+	struct ks_process again = { .pid = p->pid };
+	struct ks_process_line line;
+	char text[KS_PROCESS_STAT];
+
+	return p->child_faults == p->io_faults && ks_process_load_stat(lx, &again, text, &line) == 0 &&
+	    again.child_faults == p->io_faults;
+}
+
 /*
  * The kernel adds to the "io" of a process all that a child ever read and wrote when the process waits for it. What its
- * threads did is its own; the rest is the children's. The threads are read behind the process, so that what they do
- * meanwhile does not look as if children had done it. Where there are no files of threads nothing changes.
+ * threads did is its own; the rest is the children's, or, where no child ended, of threads that did. The threads are
+ * read behind the process, so that what they do meanwhile does not look as if children had done it. Where there are no
+ * files of threads nothing changes.
  */
 static void
 separate_children(struct ks_linux *lx, struct ks_process *p, struct ks_values *vals)
 {
 	uint64_t own[IO_OWN + 1] = { 0 };
+	bool had_children = p->child_faults > 0;
 
-	for (size_t i = 0; i < IO_OWN && !p->had_children; i++)
+	for (size_t i = 0; i < IO_OWN && !had_children; i++)
 		own[i] = vals->v[i].u;
-	if (p->had_children && has_threads(p))
+	if (had_children && has_threads(p))
 		(void)sum_threads(lx, p, "io", add_io, own);
-	else if (p->had_children && ks_process_file(lx, p->pid, p->pid, "io") == 0)
+	else if (had_children && ks_process_file(lx, p->pid, p->pid, "io") == 0)
 		(void)add_io(lx, ks_image_text(&lx->scratch), own);
-	if (p->had_children && own[IO_OWN] == 0)
+	if (had_children && own[IO_OWN] == 0)
 		return;
 	for (size_t i = 0; i < IO_OWN; i++)
 		own[i] = continue_sum(p, P_SUM_IO + i, own[i]);
 	for (size_t i = 0; i < 2; i++) {
-		uint64_t rest = vals->v[IO_NREAD + i].u - own[IO_NREAD + i];
+		uint64_t all = vals->v[IO_NREAD + i].u;
+		uint64_t known = own[IO_NREAD + i] + p->of_threads[i] + p->of_children[i];
 
-		if (vals->v[IO_NREAD + i].u > own[IO_NREAD + i] && rest > p->of_children[i])
-			p->of_children[i] = rest;
+		if (all > known)
+			*(no_child_ended(lx, p) ? &p->of_threads[i] : &p->of_children[i]) += all - known;
+		own[IO_NREAD + i] += p->of_threads[i];
 		ks_have(vals, IO_CNREAD + i, p->of_children[i]);
 	}
 	for (size_t i = 0; i < IO_OWN; i++)
 		vals->v[i].u = own[i];
+	p->io_faults = p->child_faults;
 }
 
 int

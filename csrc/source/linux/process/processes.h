@@ -37,13 +37,15 @@ struct ks_process {
 	uint64_t round;     /* the round in which it was read */
 	hrtime_t taken;     /* when */
 	uint64_t start;     /* ticks after boot */
-	bool had_children;  /* it has waited for a child that ended */
+	uint64_t child_faults; /* page faults of children that it waited for: no program runs without one */
 	uint16_t asked;     /* parts that somebody asks for under its name, one bit each */
 	bool has_io;        /* this user may read "io" */
 	struct {
 		uint64_t last, lost;
 	} sum[P_SUMS];      /* only where somebody may want kinds that have sums: see size_of_extra() */
 	uint64_t of_children[2]; /* "io": what children read and wrote; these do not fall, either */
+	uint64_t of_threads[2];  /* and what threads did that ended, since they were seen last */
+	uint64_t io_faults;      /* child_faults when "io" was read last */
 };
 
 /* What a line of "stat" says beside the values. The name points into the line. */

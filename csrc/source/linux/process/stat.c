@@ -146,7 +146,7 @@ parse_stat(const struct ks_linux *lx, struct ks_text text, struct ks_process *p,
 		if (n == COLUMN_FLAGS)
 			flags = v;
 		if (n == COLUMN_CHILDREN)
-			p->had_children = v > 0; /* their page faults: no program runs without one */
+			p->child_faults = v;
 		if (n == COLUMN_START)
 			line->start = v;
 		if (next < sizeof(columns) / sizeof(columns[0]) && columns[next].column == n) {
