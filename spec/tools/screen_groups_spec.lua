@@ -374,6 +374,13 @@ describe("the view of what processes publish", function()
     assert.matches("^counting:counts:hits" .. number .. " %- %- %- %- @ %- %-", line_of("counting:counts:hits"))
     assert.is_nil(line_of("counting:counts:none"))
     assert.is_nil(line_of("counting:counts:level"))
+    s.app.shown.screen.all = true
+    for _, row in ipairs(s.app:part().rows) do
+      view.sections[1].complete(row, s.app:part().given)
+      if row.label == "shop:answers" then
+        assert.near(0.0047, row.p99_text, 0.0005, "programs get seconds")
+      end
+    end
   end)
 
   it("has what is far worse than before first, then where most requests wait", function()

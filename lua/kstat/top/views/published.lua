@@ -265,8 +265,12 @@ end
 
 -- --- the view ---------------------------------------------------------------------------------------------------
 
-local function amount(value, unit)
+-- for_programs: durations are seconds.
+local function amount(value, unit, for_programs)
   local seconds = SECONDS[unit]
+  if for_programs then
+    return value and value * (seconds or 1)
+  end
   return value and (seconds and text.duration(value * seconds) or
     unit == "bytes" and text.bytes(value) or text.number(value)) or nil
 end
@@ -274,8 +278,9 @@ end
 -- Fills in the texts of a row that is shown.
 local function complete(row, options)
   local screen, unit = options.screen or {}, row.unit
-  row.p50_text, row.p90_text, row.p99_text = amount(row.p50, unit), amount(row.p90, unit), amount(row.p99, unit)
-  row.was_text, row.mean_text = amount(row.was, unit), amount(row.mean, unit)
+  for _, field in ipairs({ "p50", "p90", "p99", "was", "mean" }) do
+    row[field .. "_text"] = amount(row[field], unit, screen.all)
+  end
   published.add_owner(row)
   row.trend = picture.sparkline(row.known.trend, { utf8 = screen.utf8 or false, width = TREND }) ..
     (row.far and " !" or "")
@@ -317,7 +322,7 @@ local P90 = column("p90", "p90_text", "90 percent are not above it", by("p90"), 
 local P99 = column("p99", "p99_text", "99 percent are not above it", by("p99"))
 local WAS = column("was p99", "was_text", "p99 before: median of the last 60 intervals seen, or since creation",
   by("was"))
-local DRAWN = { "TREND", "trend", align = "left", elide = "end",
+local DRAWN = { "TREND", "trend", align = "left", elide = "end", data = false,
   about = "the last intervals: p99, or else the mean time or the rate; !: p99 is twice what it was, or more" }
 
 local function declare(name, about, make, columns)
