@@ -3,6 +3,7 @@
 -- Without a terminal that a screen needs it prints frames, and with -j and similar options rows. The report of a script
 -- is a view, too: this one is what draws `kstatlua SCRIPT --watch`, see kstat.report.
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.options")
 local order = require("kstat.top.order")
@@ -103,7 +104,7 @@ local function reports_of(name, script, words)
   arg = { [0] = name, unpack(words) } -- luacheck: globals arg
   options.read, kstat.every = is_none, is_none
   local ok, result = xpcall(script, function(problem)
-    return type(problem) == "string" and debug.traceback(problem, 2) or problem
+    return type(problem) == "string" and not core.failed(problem) and debug.traceback(problem, 2) or problem
   end, unpack(words))
   options.read, kstat.every = read, every
   if not ok and result ~= NONE then
@@ -150,7 +151,7 @@ local function show_script(name, script, words, before)
       given[i][option] = given[i][option] or before[option]
     end
   end
-  return show_reports(list, given, what)
+  return list[1]:guard(function() return show_reports(list, given, what) end)
 end
 
 -- --- views ------------------------------------------------------------------------------------------

@@ -27,6 +27,10 @@ setup(function()
     end
     return { one("first"), one("second") }
   ]])
+  run.write_file(dir .. "/oops.lua", [[
+    return kstat.report({ name = "ouch", select = "unix:0:system_misc",
+      columns = { { "name" }, { "bad", function() error("oops") end } } })
+  ]])
   run.write_file(dir .. "/broken.lua", "local nothing\nreturn nothing.at_all")
 end)
 teardown(function() run.remove_directory(dir) end)
@@ -108,6 +112,13 @@ describe("a report on a screen", function()
     local r = run.shell(("%s/kstatlua top %s/broken.lua </dev/null"):format(run.bin, dir))
     assert.matches("^top: [^\n]*broken.lua:2: ", r.err)
     assert.equal(1, r.status)
+    for _, words in ipairs({ "top %s/oops.lua 0.01 1", "%s/oops.lua --watch 0.01 1" }) do
+      r = run.shell(("%s/kstatlua " .. words .. " </dev/null"):format(run.bin, dir))
+      assert.matches("^ouch: column 'bad': [^\n]*oops.lua:2: oops\n$", r.err)
+      assert.equal(1, r.status)
+    end
+    r = run.shell(("%s/kstatlua top %s/tree.lua nobody 0.01 2 </dev/null"):format(run.bin, dir))
+    assert.equal("mine: nothing here is called 'nobody'\n", r.err)
   end)
 end)
 

@@ -435,6 +435,9 @@ end
 function report:rows_of(d, now, prev, given)
   local state = self.state
   state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+  if state.tick == 1 and self.filters then
+    self.unchecked, self.names = "all", {}
+  end
   if self.filters or self.totals or self.none or self.top or given.top or self.skip_idle or given.skip_idle then
     return chosen_rows(self, d, now, prev, given)
   end
@@ -665,6 +668,14 @@ local function run(self, words, write)
   return (is_watched(self, given) and watch or self.show)(self, given, write)
 end
 
+--- Runs a function in place of the report; what goes wrong in one of the report's is said as report:run() does.
+-- @tparam fun():int main returns the exit status
+-- @treturn int the exit status
+-- @function report:guard(main)
+function report:guard(main)
+  return tool.run(self.command or self.name, main, explain)
+end
+
 --- Runs the report for a command line. What goes wrong is one line on standard error.
 -- @tparam {string,...} arg
 -- @tparam[opt] fun(text:string) write takes the output; default: standard output
@@ -672,13 +683,13 @@ end
 -- 2 the command line was wrong, 3 the source could not be read or the output not be written
 -- @function report:run
 function report:run(arg, write)
-  return tool.run(self.command or self.name, function()
+  return self:guard(function()
     local status = run(self, arg, write or tool.write)
     if not write then
       tool.flush()
     end
     return status
-  end, explain)
+  end)
 end
 
 return setmetatable({}, {

@@ -57,13 +57,14 @@ end
 
 --- A new state.
 -- @tparam table given `views` (an array), `view` (the name of the first), `interval` (seconds), `host`,
--- `filter` (text), `coloured` (boolean), `group` (fun(shown): the groups of sections that share a chain, see
+-- `filter` (text), `coloured` (boolean), `strict` (boolean: an error in a report ends it all, and is not a message in
+-- the last line), `group` (fun(shown): the groups of sections that share a chain, see
 -- kstat.top.sampling)
 -- @treturn app
 function app.new(given)
   local self = setmetatable({ views = given.views, interval = given.interval or 1, host = given.host or "",
-    coloured = given.coloured, group = given.group, kept = {}, before = {}, width = 80, height = 24, utf8 = false,
-    mode = "live" }, app)
+    coloured = given.coloured, strict = given.strict, group = given.group, kept = {}, before = {}, width = 80,
+    height = 24, utf8 = false, mode = "live" }, app)
   self:show(given.view or self.views[1].name, given.about)
   if given.filter then
     self:set_filter(given.filter)
@@ -178,8 +179,8 @@ local function make_rows(self, part, group)
   local ok, rows = pcall(part.report.rows_of, part.report, group.d, group.now, group.prev, part.given,
     group.chain)
   if not ok then
-    if type(rows) == "userdata" then
-      error(rows, 0) -- the host ends the script
+    if self.strict or type(rows) == "userdata" then -- with the latter the host ends the script
+      error(rows, 0)
     end
     local message = mistake.message(rows) or type(rows) == "table" and rows.message or tostring(rows)
     self.message, rows = ("%s: %s"):format(part.report.name, (message:gsub("%s*\n.*", ""))), {}
