@@ -109,7 +109,12 @@ set_plain(struct ks_cell *cell, char c, unsigned style)
 	*cell = (struct ks_cell){ .bytes = { c }, .len = 1, .style = (uint8_t)style, .narrow = true };
 }
 
-/* Appends what combines with the character of a cell; what does not fit is left out. */
+#define JOINER "\342\200\215" /* U+200D */
+
+/*
+ * Appends what combines with the character of a cell. What does not fit is left out, and so is the joiner, which in some
+ * terminals makes one of two characters, and takes in whatever is written behind it.
+ */
 static void
 combine(struct ks_cell *row, int column, const char *bytes, size_t len)
 {
@@ -117,7 +122,7 @@ combine(struct ks_cell *row, int column, const char *bytes, size_t len)
 
 	if (cell != NULL && cell->len == 0)
 		cell--;
-	if (cell == NULL || cell->len + len > sizeof(cell->bytes))
+	if (cell == NULL || cell->len + len > sizeof(cell->bytes) || memcmp(bytes, JOINER, len) == 0)
 		return;
 	memcpy(cell->bytes + cell->len, bytes, len);
 	cell->len = (uint8_t)(cell->len + len);

@@ -203,6 +203,7 @@ describe("a frame", function()
     local mark = "\204\129"
     assert.equal("\27[He" .. mark:rep(4), update({ "e" .. mark:rep(20) }, { "x" }))
     assert.equal("\27[Ha", update({ mark .. "a" }, {}))
+    assert.equal("\27[H中\27[3G中", update({ "中\226\128\141中" }, { "xxxx" })) -- a joiner
   end)
 
   it("refuses what is no frame", function()
