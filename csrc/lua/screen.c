@@ -182,7 +182,7 @@ static void
 ask(struct screen *s)
 {
 	ks_buf_adds(&s->bytes, QUESTION);
-	ks_terminal_asked = 1;
+	ks_terminal_asked = s->answers ? KS_TERMINAL_ANSWERS : 1;
 }
 
 /* Returns whether the terminal can take a frame, as far as is known now. */

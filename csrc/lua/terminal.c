@@ -22,6 +22,7 @@
 #define MOST_COLUMNS 2000
 #define MOST_ROWS 1000
 #define PATIENCE_NS (KS_NANOSEC / 5) /* for a terminal that is left */
+#define ANSWER_NS KS_NANOSEC         /* for one that will answer */
 
 void (*ks_terminal_watch)(bool entered);
 volatile sig_atomic_t ks_terminal_asked;
@@ -149,14 +150,14 @@ ks_terminal_restore(void)
 {
 	/* A frame may have been cut off anywhere: this ends its style and its synchronized update. */
 	static const char end[] = "\033[m\033[?2026l";
-	hrtime_t deadline = gethrtime() + PATIENCE_NS;
+	hrtime_t now = gethrtime(), deadline = now + PATIENCE_NS;
 	int saved = errno;
 
 	if (state.entered) {
 		state.entered = 0;
 		if (write_all(end, sizeof(end) - 1, deadline) && write_all(state.leave, state.leave_size, deadline) &&
-		    ks_terminal_asked)
-			take_answer(deadline);
+		    ks_terminal_asked != 0)
+			take_answer(ks_terminal_asked == KS_TERMINAL_ANSWERS ? now + ANSWER_NS : deadline);
 		ks_terminal_asked = 0;
 		(void)tcsetattr(state.in, TCSANOW, &state.saved);
 	}

@@ -37,6 +37,7 @@ bool ks_terminal_entered(void);
 
 /* Set while the terminal owes the answer to a question: restoring takes it, so that the next program does not. */
 extern volatile sig_atomic_t ks_terminal_asked;
+#define KS_TERMINAL_ANSWERS 2 /* it is one that has answered before: behind a long line this takes a while */
 
 /*
  * The size of the window. A terminal of unknown size counts as 80 by 24, and one of more than 2,000 by 1,000 as that

@@ -116,6 +116,13 @@ describe("a screen", function()
     assert.matches("0000000   y", out, 1, true)
   end)
 
+  it("leaves none of a terminal far away, that has answered before", function()
+    local out = play("if why == 'ready' then draw() keys = 'q' end",
+      { behind = "; stty raw -echo; echo ready; head -c 1 | od -c" },
+      "answers:1", "await:<leave>", "wait:0.4", "type:\\x1b[0n", "await:ready", "type:y")
+    assert.matches("0000000   y", out, 1, true)
+  end)
+
   it("obeys keys and ends while the terminal takes nothing", function()
     local _, seen = play("draw()", { wide = 2000, columns = 2000, rows = 1000 }, "type:q", "end")
     assert.matches("^1 frames, keys q, busy", seen)

@@ -7,6 +7,7 @@ terminal.py COLUMNS ROWS PROGRAM [STEP...]: runs the line of sh and does the ste
   answers:N     from now on answers N more questions for the status of the terminal; at first any number
   resize:C:R    gives the window another size
   touch:FILE    makes a file
+  wait:SECONDS  does nothing
   hangup        closes the terminal
   end           waits for the end of the program without reading anything
 At the end it reads until the program has ended, and writes everything that was read, and "status N", which is 128 + N
@@ -19,6 +20,7 @@ import signal
 import struct
 import sys
 import termios
+import time
 
 QUESTION, ANSWER = b"\x1b[5n", b"\x1b[0n"
 
@@ -71,6 +73,8 @@ class Terminal:
             self.resize(*rest.split(":"))
         elif name == "touch":
             open(rest, "w").close()
+        elif name == "wait":
+            time.sleep(float(rest))
         elif name == "hangup":
             os.close(self.fd)
             self.fd = None
