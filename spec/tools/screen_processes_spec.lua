@@ -100,6 +100,12 @@ describe("the view of processes", function()
     s.app:show("processes", { group = "/web" })
     s.tick()
     assert.equal("web", names(s))
+    s = screen_of(samples_of({ { 7, "sh", 1, { group = "/web/a" } }, { 8, "sh", 1 } },
+      { { 7, "sh", 1, { group = "/web/a", waited = 600 } }, { 8, "sh", 1, { waited = 700 } } }))
+    s.app:show("processes", { group = "/web", sort = "WRITE/s" })
+    s.tick()
+    s.tick()
+    assert.matches("^PROCESS[^\n]*\nchildren of sh +7 [^\n]* 600M +%-\nsh +7 [^\n]*$", s.text())
   end)
 
   it("has rows of children that ended, without what the sample before had of them", function()

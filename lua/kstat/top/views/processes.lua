@@ -110,7 +110,7 @@ end
 -- The row of children that ended of a process, whose PID it has, and of which `figures` are known.
 local function row_of_children(of, figures)
   figures.process, figures.pid, figures.ppid = "children of " .. of.process, of.pid, of.pid
-  figures.identity = "children of " .. of.pid
+  figures.identity, figures.of = "children of " .. of.pid, of
   figures.io = (figures.read or figures.write) and (figures.read or 0) + (figures.write or 0)
   return figures
 end
@@ -165,7 +165,7 @@ local function rows(d, now, prev, options)
   if about and about.group then
     local chosen, within = {}, (about.group .. "/"):gsub("^//$", "/")
     for _, row in ipairs(list) do
-      chosen[#chosen + 1] = ((row.group or "") .. "/"):find(within, 1, true) == 1 and row or nil
+      chosen[#chosen + 1] = (((row.of or row).group or "") .. "/"):find(within, 1, true) == 1 and row or nil
     end
     return chosen
   end
