@@ -152,6 +152,9 @@ replay  2023-11-14 22:13:22 PAST 1s
       assert.equal(2, n, r.out)
       assert.falsy(r.out:find("\27", 1, true))
     end
+    local line = run.run({ "kstatlua", "top", "-b", "0.01", "1",
+      env = run.tree_env("small", { COLUMNS = "1", LINES = "1" }) })
+    assert.same({ "", 2 }, { line.err, #line.out:gsub("[^\n]", "") })
     local r = run.run({ "kstatlua", "top", "--color=always", "-b", "0.01", "1", env = run.tree_env("small") })
     assert.truthy(r.out:find("\27[", 1, true))
   end)

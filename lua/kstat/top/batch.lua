@@ -16,7 +16,7 @@ local batch = {}
 -- The frame of a state; the keys in the last line of the window give their place to the empty line.
 local function frame_of(app)
   local window = picture.terminal()
-  local lines = app:lines(window.width, window.height, window.utf8)
+  local lines = app:lines(window.width, math.max(window.height, 2), window.utf8)
   lines[#lines] = nil
   for i, line in ipairs(lines) do
     lines[i] = (app.coloured and line or line:gsub("\27%[[%d;]*m", "")):gsub(" +$", "")
