@@ -14,13 +14,13 @@ for name, time in run.read_file("spec/vectors/past/faults.times"):gmatch("(%l+) 
   began[name] = tonumber(time)
 end
 
--- Shows each sample of a recording to look(time, app), until that returns true.
-local function play(path, look)
+-- Shows each sample of a recording from a time on to look(time, app), until that returns true.
+local function play(path, look, from)
   local ks
   local app = application.new({ group = sampling.group, interval = 1, host = "vm", views = {
     { name = "resources", head = view.head, sections = { view.sections[1] } } } })
   local source = sampling.new(function(only)
-    ks = ks or assert(kstat.open({ capture = path, only = only }))
+    ks = ks or assert(kstat.open({ capture = path, only = only, from = from }))
     return ks
   end)
   while source:live(app.shown.groups, 1) do
@@ -60,6 +60,17 @@ describe("the first view", function()
     assert.matches("\n CRITICAL cpu: busy 100%%, pressure 9%d%.%d%% " .. start("cpu", text) .. "%s+most: cpuhog", text)
     assert.matches("\n last 4 min +%-+%+#+ now\n", text)
     assert.matches("\n cpu +100 9%d%.%d%% pressure +[%d.]+ +[%d.]+ +[%d.]+ +%- .* CRITICAL\n memory ", text)
+  end)
+
+  it("says for how long by the kernel's averages, as long as these know more", function()
+    local said = {}
+    play(FAULTS, function(time, app)
+      local n = math.floor(time - began.cpu)
+      said[n] = table.concat(app:lines(100, 24, false), "\n"):match(" CRITICAL cpu: [^\n]*%% (%a+ %a+ %S+)")
+      return n >= 27
+    end, began.cpu + 14)
+    assert.equal("for over 10", said[21])
+    assert.equal("since before " .. os.date("%H:%M:%S", began.cpu + 14), said[27])
   end)
 
   it("names the disk that all work waits for, and who writes", function()

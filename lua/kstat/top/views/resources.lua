@@ -21,7 +21,7 @@ local use = require("kstat.use.rows")
 
 local HOUR = 3600
 local NAMES = states.NAMES
-local MINUTES = { { "300", "5 min" }, { "60", "1 min" }, { "10", "10 s" } } -- averages of the kernel
+local MINUTES = { { 10, "10 s" }, { 60, "1 min" }, { 300, "5 min" } } -- averages of the kernel
 
 -- --- which rows ---------------------------------------------------------------------------------------------
 
@@ -105,15 +105,18 @@ local function average(d, row, seconds)
 end
 
 -- For how long a state has lasted at least, by the averages of the kernel: they know what was before the first sample.
-local function lasted(d, row)
+-- seen: for so many seconds it was seen; nil: they do not know more. One over a time counts if the shorter ones agree.
+local function lasted(d, row, seen)
+  local words
   for _, reason in ipairs(row.because) do
     for _, minutes in ipairs(reason.limit[3] == "pressure" and MINUTES or {}) do
-      if (average(d, row, minutes[1]) or 0) >= (reason.limit.warning or reason.limit.critical) then
-        return "for over " .. minutes[2]
+      if (average(d, row, minutes[1]) or 0) < (reason.limit.warning or reason.limit.critical) then
+        break
       end
+      words = minutes[1] > seen and "for over " .. minutes[2] or words
     end
   end
-  return nil
+  return words
 end
 
 -- A time as it is read at another one.
@@ -129,7 +132,7 @@ local function since(d, row, screen)
   else
     time, is_exact = screen.recent:since(row)
   end
-  local words = not is_exact and lasted(d, row)
+  local words = not is_exact and lasted(d, row, time and screen.time - time or 0)
   return time, words or time and (is_exact and "since " or "since before ") .. clock(time, screen.time) or nil
 end
 
