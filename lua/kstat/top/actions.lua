@@ -103,7 +103,11 @@ local function sort_by(direction)
         at = column.title == part.sort and #list or at
       end
     end
-    part.sort = list[(at - 1 + direction) % #list + 1] or part.sort
+    if #list == 0 then
+      return -- nothing could be read yet
+    end
+    at = at == 0 and direction < 0 and 1 or at -- from no column to the last one, or the first one
+    part.sort = list[(at - 1 + direction) % #list + 1]
     part.up, part.by, part.offset = false, nil, 0
     app:again()
   end
