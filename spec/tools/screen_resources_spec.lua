@@ -116,6 +116,11 @@ describe("the first view", function()
     end)
   end)
 
+  it("says on paper, too, what of a recording is not now", function()
+    local r = run.run({ "kstatlua", "top", "-b", "-r", FAULTS, "--at", tostring(began.disk + 10) })
+    assert.matches("\n last 4 min +#\n", r.out)
+  end)
+
   it("leads to who uses a resource", function()
     local report, to = view.sections[1], {}
     for _, resource in ipairs({ "cpu", "memory", "disk", "cgroup", "clock" }) do
