@@ -51,7 +51,7 @@ describe("the view of control groups", function()
     tree.write(WEB .. "io.stat", "8:0 rbytes=2097155 wbytes=2 rios=3 wios=4\n")
     s.tick()
     assert.matches("^CGROUP +CPU%% WAIT%% +MEM LIMIT +IO/s PROC STATE\n" ..
-      "/system.slice/web.service +0.8 +20 12.0K 16.0K +1.0M +3 CRITICAL: io 100%%, " ..
+      "/system.slice/web.service +0.8 +20 12.0K 16.0K +1.05M +3 CRITICAL: io 100%%, " ..
       "io at\n +limit 100%% %(sda nread%)\n", s.text())
   end)
 
@@ -230,16 +230,16 @@ describe("the view of disks and links", function()
   it("has the busiest first and what is idle last, without drivers that do nothing and empty disks", function()
     local text = after(2).text(120)
     assert.matches("^DISK +NAME +r/s +w/s +READ/s WRITE/s +SVC +QUEUE +BUSY%% +ERR STATE\n" ..
-      "gone +%- +9 +9 +36.0K +9.0K +56 ms +1 +90 +%- ok\n" ..
-      "busy +vg0%-root /home +100 +20 +400K +20.0K +10 ms +1.2 +75 +%- ok\n" ..
-      "slow +%- +0 +5 +0 +5.0K +400 ms +2 +50 +%- warning: slow 400 ms\n" ..
+      "gone +%- +9 +9 +36864 +9216 +56 ms +1 +90 +%- ok\n" ..
+      "busy +vg0%-root /home +100 +20 +410k +20480 +10 ms +1.2 +75 +%- ok\n" ..
+      "slow +%- +0 +5 +0 +5120 +400 ms +2 +50 +%- warning: slow 400 ms\n" ..
       "loop1 [^\n]*\nidle +%- +0 +0 +0 +0 +%- +0 +0 +%- ok\nLINK ", text)
   end)
 
   it("shows links with their part of what they can do, and no loopback", function()
     assert.matches("\nLINK +IN/s +OUT/s INPK/s OUTPK/s DROP/s ERR SPEED UTIL%% UP STATE\n" ..
-      "eth1 +4.8M +9.5M +10 +30 +2 +0 +100M +80 up CRITICAL: dropped 4.8%%\n" ..
-      "eth0 +1.0K +2.0K +10 +30 +0 +0 +%- +%- up ok$", after(2).text(120))
+      "eth1 +5.00M +10.0M +10 +30 +2 +0 +100M +80 up CRITICAL: dropped 4.8%%\n" ..
+      "eth0 +1000 +2000 +10 +30 +0 +0 +%- +%- up ok$", after(2).text(120))
   end)
 
   it("has no figures of an interval before there is one, and loses a disk that goes", function()
@@ -267,7 +267,7 @@ describe("the view of disks and links", function()
     tree.write("sys/fs/cgroup/blkio/docker/blkio.throttle.io_service_bytes_recursive",
       "8:0 Read 6291456\n8:0 Write 8192\n254:0 Read 9000000000\n254:0 Write 65536\nTotal 1\n")
     s.tick()
-    assert.matches("^CGROUP [^\n]*\n/docker +0 [^\n]* 3.0M +8 ", s.text())
+    assert.matches("^CGROUP [^\n]*\n/docker +0 [^\n]* 3.14M +8 ", s.text())
     actions.act(s.app, "enter")
     assert.same({ "processes", "/docker", "READ/s" },
       { s.app.shown.view.name, s.app.shown.screen.about.group, s.app.shown.screen.about.sort })

@@ -47,7 +47,7 @@ local OF_ONE = {
     if f.tps == 0 then
       return "idle"
     end
-    local moved = busier(f.kr_s * 1024, f.kw_s * 1024, function(n) return text.bytes(n) .. "/s" end, "r", "w")
+    local moved = busier(f.kr_s * 1024, f.kw_s * 1024, function(n) return text.number(n) .. "/s" end, "r", "w")
     return moved .. "  " .. text.duration(f.svc_t / 1000)
   end,
   link = function(k)

@@ -222,7 +222,7 @@ local WAIT = column("WAIT%", "wait", percent,
   "share of the time in which some process waited for a CPU, memory or I/O, whichever was longest")
 local MEMORY = column("MEM", "memory", bytes, "memory in use")
 local LIMIT = column("LIMIT", "limit", bytes, "limit of memory", 2)
-local IO = column("IO/s", "io", bytes, "bytes read from and written to disks per second")
+local IO = column("IO/s", "io", count, "bytes read from and written to disks per second")
 local PROCESSES = column("PROC", "pids", count, "processes and threads", 2)
 local STATE = { "STATE", "state", align = "left", whole = true, state = states.of,
   about = "of groups that have a limit: ok, or what is too much" }
@@ -243,8 +243,8 @@ local all = declare("cgroups", "Control groups: what they use, wait for, and may
   further("WCPU%", "for_cpu", percent, "share of the time in which some process waited for a CPU"),
   further("WMEM%", "for_memory", percent, "the same for memory"),
   further("WIO%", "for_io", percent, "the same for I/O"),
-  further("READ/s", "read", bytes, "bytes read from disks per second"),
-  further("WRITE/s", "write", bytes, "bytes written to disks per second"),
+  further("READ/s", "read", count, "bytes read from disks per second"),
+  further("WRITE/s", "write", count, "bytes written to disks per second"),
   STATE,
 }, "CPU%")
 

@@ -149,7 +149,7 @@ local function bits(v)
   return v and text.number(v) or "-"
 end
 
-local number, bytes, percent = text.number, text.bytes, text.percent
+local number, rate, percent = text.number, text.number, text.percent
 
 local disk_section = report({
   name = "disks", about = "Disks: what goes through them, and how long that takes.", optional = true,
@@ -163,8 +163,8 @@ local disk_section = report({
     { "NAME", "called", align = "left", width = 8, priority = 2,
       about = "what users know: name of a device mapper, mount points" },
     column("r/s", "reads", number, "reads per second"), column("w/s", "writes", number, "writes per second"),
-    column("READ/s", "read", bytes, "bytes read per second"),
-    column("WRITE/s", "write", bytes, "bytes written per second"),
+    column("READ/s", "read", rate, "bytes read per second"),
+    column("WRITE/s", "write", rate, "bytes written per second"),
     { "WAIT", "wait", format = text.duration, hidden = true,
       about = "mean time of a request before it is in service; Linux counts it in SVC" },
     column("SVC", "service", text.duration, "mean time of a request in service"),
@@ -181,7 +181,7 @@ local link_section = report({
   identity = function(row) return row.name end,
   columns = {
     { "LINK", "name", kind = "label", about = "network interface" },
-    column("IN/s", "r", bytes, "bytes received per second"), column("OUT/s", "w", bytes, "bytes sent per second"),
+    column("IN/s", "r", rate, "bytes received per second"), column("OUT/s", "w", rate, "bytes sent per second"),
     column("INPK/s", "rpk", number, "packets received per second", 2),
     column("OUTPK/s", "wpk", number, "packets sent per second", 2),
     column("DROP/s", "drops", number, "packets per second for which there was no room"),

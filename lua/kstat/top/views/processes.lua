@@ -225,7 +225,7 @@ local function enter(row)
 end
 
 local column, extra = makers.of, makers.further
-local percent, bytes, count = text.percent, text.bytes, text.number
+local percent, bytes, count, rate = text.percent, text.bytes, text.number, text.number
 
 local function time_text(seconds)
   local s = math.floor(seconds)
@@ -239,8 +239,8 @@ local USUAL = {
   column("CPU%", "cpu", percent, "CPU time, in percent of one CPU"),
   column("WAIT%", "wait", percent, "time that its threads waited for a CPU, in percent of the interval", 2),
   column("RSS", "rss", bytes, "memory in use, shared memory included"),
-  column("READ/s", "read", bytes, "bytes read from disks per second; of other users only root sees it"),
-  column("WRITE/s", "write", bytes, "bytes to be written to disks per second"),
+  column("READ/s", "read", rate, "bytes read from disks per second; of other users only root sees it"),
+  column("WRITE/s", "write", rate, "bytes to be written to disks per second"),
   column("THREADS", "nlwp", "%d", "threads", 3),
 }
 
@@ -249,8 +249,8 @@ for i, usual in ipairs(USUAL) do
   ALL[i] = usual
 end
 for _, one in ipairs({
-  extra("IO/s", "io", bytes, "READ/s and WRITE/s together"),
-  extra("CANC/s", "cancelled", bytes, "bytes of WRITE/s that were never written: their file was cut or removed"),
+  extra("IO/s", "io", rate, "READ/s and WRITE/s together"),
+  extra("CANC/s", "cancelled", rate, "bytes of WRITE/s that were never written: their file was cut or removed"),
   extra("DLY%", "DLY", percent, "share of the time in which it waited for disks (sysctl kernel.task_delayacct)"),
   extra("STATE", "state", nil, "run, sleep, disk (no signal wakes it), stop, zombie, idle"),
   extra("PPID", "ppid", "%d", "parent process"),
