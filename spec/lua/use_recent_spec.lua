@@ -61,7 +61,7 @@ describe("what was seen of resources lately", function()
     end
     assert.truthy(#seen:values(list[1], "busy") <= 5)
     for i = 1, 20000 do
-      seen:add(20 + (i - 1) / 1000, 20 + i / 1000, { list[1] })
+      seen:add(20 + (i - 1) / 1000, 20 + i / 1000, { row(i % 2) })
     end
     assert.truthy(#seen.states <= 8000 and #seen.moments <= 8000)
   end)

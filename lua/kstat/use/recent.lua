@@ -62,7 +62,12 @@ function methods:add(from, to, list)
   end
   self.bad, self.to, self.interval = bad, to, to - from
   table.insert(self.moments, { time = to, values = values })
-  table.insert(self.states, { time = to, from = from, severity = worst })
+  local state = self.states[#self.states]
+  if state and follows and state.severity == worst then
+    state.time = to -- a state that lasts is one entry, however many intervals it takes
+  else
+    table.insert(self.states, { time = to, from = from, severity = worst })
+  end
   forget(self.moments, to - MINUTE, math.floor(MOST / math.max(#list, 1)))
   forget(self.states, to - SPANS[#SPANS], MOST_STATES)
 end
@@ -89,15 +94,23 @@ function methods:values(row, figure)
   return list
 end
 
+--- How much time a line of states shows: each character takes at least an interval.
+-- @int columns how many characters
+-- @treturn int seconds
+function methods:span(columns)
+  local span = SPANS[1]
+  for _, longer in ipairs(SPANS) do
+    span = span < columns * (self.interval or 0) and longer or span
+  end
+  return span
+end
+
 --- The worst state over time.
 -- @int columns how many characters
 -- @treturn string characters of kstat.use.rows.MARKS, a blank where nothing is known
 -- @treturn int how many seconds they are
 function methods:line(columns)
-  local span, marks, worst = SPANS[1], {}, {}
-  for _, longer in ipairs(SPANS) do
-    span = span < columns * (self.interval or 0) and longer or span
-  end
+  local span, marks, worst = self:span(columns), {}, {}
   for n = #self.states, 1, -1 do
     local state = self.states[n]
     if state.time <= self.to - span then

@@ -325,7 +325,7 @@ end
 -- The line of states, as wide as the window.
 local function states_line(screen)
   local past, long = screen.past, screen.has_day and 24 * HOUR or HOUR
-  local _, span = screen.recent:line(1)
+  local span = screen.recent:span(1)
   local behind = screen.live and " now" or ""
   local room = screen.width - #(" last  ") - #span_text(past and long or span) - #behind
   if room < 1 then
