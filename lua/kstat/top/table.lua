@@ -138,7 +138,7 @@ local function layout_of(self, list, rooms)
 end
 
 -- The lines of one row: several if its last text is whole and long.
-local function lines_of(self, list, rooms, texts, values)
+local function lines_of(self, list, rooms, layout, texts, values)
   local cells = {}
   for at, i in ipairs(list) do
     local column = self.columns[i]
@@ -158,8 +158,8 @@ local function lines_of(self, list, rooms, texts, values)
     end
     cells[#cells] = table.remove(more, 1)
   end
-  local lines = { " " .. core.line(layout_of(self, list, rooms), cells, ""):sub(1, -2) }
-  local indent = (" "):rep(math.max(0, core.columns_of(lines[1]) - core.columns_of(cells[#cells])))
+  local lines = { " " .. core.line(layout, cells, ""):sub(1, -2) }
+  local indent = more[1] and (" "):rep(math.max(0, core.columns_of(lines[1]) - core.columns_of(cells[#cells])))
   for i, line in ipairs(more) do
     lines[i + 1] = indent .. line
   end
@@ -180,13 +180,14 @@ function screen_table.lines(self, rows, width, utf8)
   end
   local list = chosen(self, width - 1)
   local rooms = rooms_of(self, list, width - 1)
+  local layout = layout_of(self, list, rooms)
   local titles, out = {}, {}
   for at, i in ipairs(list) do
     local column = self.columns[i]
     local title = text.cut(column.title, rooms[i])
     titles[at] = self.sort == column.title and ("\27[4m%s\27[24m"):format(title) or title
   end
-  local title = " " .. core.line(layout_of(self, list, rooms), titles, ""):sub(1, -2)
+  local title = " " .. core.line(layout, titles, ""):sub(1, -2)
   for i, values in ipairs(rows) do
     if values.text then
       out[i] = {}
@@ -194,7 +195,7 @@ function screen_table.lines(self, rows, width, utf8)
         table.insert(out[i], " " .. (text.cut(text.harmless(line, utf8), width - 1)))
       end
     else
-      out[i] = lines_of(self, list, rooms, texts[i], values)
+      out[i] = lines_of(self, list, rooms, layout, texts[i], values)
     end
   end
   return title, out
