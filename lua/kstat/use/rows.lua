@@ -20,16 +20,22 @@ function rows.severity(limit, value)
   return limit.critical and value >= limit.critical and 2 or limit.warning and value >= limit.warning and 1 or 0
 end
 
+-- The fields in which a row has what it shows.
+local FIELDS = {}
+for _, part in ipairs({ "utilization", "saturation" }) do
+  FIELDS[part] = { value = part, of = part .. "_of", unit = part .. "_unit", severity = part .. "_severity" }
+end
+
 -- Stores what a row shows of utilization or saturation: what exceeds its limit most, or else the first that is known.
 -- steady: always the first, so that the labels of metrics do not change.
 local function show(row, limit, value, severity, steady)
-  local part = limit[2]
-  local before = row[part .. "_severity"]
-  if not before or not steady and severity > before or row[part .. "_of"] == nil and not limit.quiet then
+  local field = FIELDS[limit[2]]
+  local before = row[field.severity]
+  if not before or not steady and severity > before or row[field.of] == nil and not limit.quiet then
     local known = steady or not limit.quiet or severity > 0
-    row[part], row[part .. "_of"] = known and value or 0, known and limit[3] or nil
-    row[part .. "_unit"] = known and limit.unit or nil
-    row[part .. "_severity"] = math.max(severity, before or 0)
+    row[field.value], row[field.of] = known and value or 0, known and limit[3] or nil
+    row[field.unit] = known and limit.unit or nil
+    row[field.severity] = math.max(severity, before or 0)
   end
 end
 
