@@ -202,7 +202,7 @@ describe("the past of the screen", function()
     local terminal = replay(80, 24)
     terminal:await("2026%-11%-23 04:53:21 PAST 1s.*since 04:52:59.*\n cpuhog ")
     for _, step in ipairs({ { "Left", "04:53:20 PAST" }, { "Right", "04:53:21 PAST" },
-      { "]", "04:54:21 PAST.*\n CRITICAL disk vda: [^\n]*diskhog" }, { "[", "04:53:21 PAST" },
+      { "]", "04:54:21 PAST.*\n CRITICAL disk vda: .*diskhog" }, { "[", "04:53:21 PAST" },
       { "}", "04:57:08 PAST" }, { "Right", "this is the last sample" }, { "{", "04:52:33 PAST" },
       { "Left", "this is the first sample" } }) do
       terminal:send(step[1])

@@ -97,14 +97,12 @@ local function sort_by(direction)
   return function(app)
     local part = app:part()
     local list, at = {}, 0
-    for _, column in ipairs(part.columns or {}) do
-      if not part.table.hidden[column.title] then
-        list[#list + 1] = column.title
-        at = column.title == part.sort and #list or at
-      end
+    for _, i in ipairs(part.table and part.table.shown or {}) do
+      list[#list + 1] = part.columns[i].title
+      at = list[#list] == part.sort and #list or at
     end
     if #list == 0 then
-      return -- nothing could be read yet
+      return -- nothing is shown yet
     end
     at = at == 0 and direction < 0 and 1 or at -- from no column to the last one, or the first one
     part.sort = list[(at - 1 + direction) % #list + 1]

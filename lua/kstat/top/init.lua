@@ -165,6 +165,9 @@ function run:wait()
   while true do
     local idle = self.app.mode ~= "live"
     local more, changed = self:work()
+    if changed then
+      self:draw() -- it may be long until the next key
+    end
     local deadline = more and core.gethrtime() or idle and core.gethrtime() + 3600e9 or self.deadline
     local list, why = self:keys(deadline)
     if why == "time" and not idle then
@@ -179,7 +182,7 @@ function run:wait()
         return false
       end
     end
-    if why ~= "time" and (why ~= "ready" or self.waiting) or changed then
+    if why ~= "time" and (why ~= "ready" or self.waiting) then
       self:draw()
     end
   end

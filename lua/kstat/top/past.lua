@@ -142,7 +142,8 @@ function moment:by(seconds)
   if not ok then
     return nil, message
   elseif (self.time - time) * seconds > 0 then
-    return true
+    local is_first = self.time - (time + seconds) > self.length
+    return true, seconds < 0 and is_first and not self.prev and "the first sample is of " .. date(self.time) or nil
   end
   if self.time ~= time then
     settle(self, locate(self, time, 2))

@@ -30,7 +30,8 @@ end
 
 --- Prepares columns for a table.
 -- @tparam {column,...} columns of kstat.report.declare
--- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see)
+-- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see), `shown` (the numbers of those
+-- that the last lines had)
 function screen_table.new(columns)
   local self = { columns = columns, hidden = {}, widths = {} }
   self.flexible, self.stretches = flexible(columns)
@@ -179,6 +180,7 @@ function screen_table.lines(self, rows, width, utf8)
     texts[i] = not values.text and texts_of(self, values, utf8, values.depth) or nil
   end
   local list = chosen(self, width - 1)
+  self.shown = list
   local rooms = rooms_of(self, list, width - 1)
   local layout = layout_of(self, list, rooms)
   local titles, out = {}, {}

@@ -8,6 +8,8 @@ local text = require("kstat.text")
 
 local window = {}
 
+local FIRST = 4 -- rows that the first part has before others share: processors, memory, a disk and a link
+
 -- How many rows each part can show: each gets a line in turn as long as there are any. Returns the lines that are left,
 -- too.
 local function share(parts, room)
@@ -19,6 +21,10 @@ local function share(parts, room)
     end
     rooms[i] = needs > 0 and 0 or nil
     left = left - (i == 1 and needs > 0 and needs - 1 or needs)
+  end
+  if rooms[1] and left > 0 then
+    rooms[1] = math.min(FIRST, #parts[1].order + #parts[1].texts, math.max(1, left - #parts + 1))
+    left = left - rooms[1]
   end
   while given and left > 0 do
     given = false
@@ -113,9 +119,10 @@ function window.lines(self, width, height, utf8)
   local shown, out = self.shown, {}
   local screen = shown.screen
   screen.width, screen.height, screen.utf8, screen.coloured = width, height, utf8, self.coloured
-  local interval = self.mode == "past" and screen.elapsed or self.interval
+  local interval = self.mode ~= "past" and self.interval or screen.elapsed
+  local mode = MODES[self.mode]:format(interval and seconds(interval) or ""):gsub(" $", "")
   out[1] = machine.line({ host = self.host, time = self.time or os.time(), dated = self.mode == "past",
-    mode = MODES[self.mode]:format(seconds(interval or 0)), machine = self.machine }, width)
+    mode = mode, machine = self.machine }, width)
   if self.overlay then
     local lines = self.overlay.lines(self, width)
     self.overlay.at = math.max(0, math.min(self.overlay.at or 0, #lines - (height - 2)))

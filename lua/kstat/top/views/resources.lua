@@ -159,19 +159,19 @@ local function nearest(list)
 end
 
 -- The parts of the verdict where all that is known is well.
-local function all_well(list, well)
+local function all_well(list, well, is_interval)
   local near = nearest(list)
-  return well == 0 and { "nothing is known yet" } or
+  return not is_interval and { "nothing is known of an interval yet" } or well == 0 and { "nothing is known yet" } or
     { ("all %d resources are well"):format(well), near and "nearest to its limit: " .. near or nil }
 end
 
 -- The verdict: `severity`, `parts` (texts, or functions that give them; the most important first), and of the worst row
 -- `resource`, `name`, `text`, `who`, for the sections below. Since when it is so is asked when it is drawn, for in the
 -- past it is found out between keys.
-local function judge(d, list, screen)
+local function judge(d, list, screen, is_interval)
   local worst, well = list[1], count_well(list)
   if not worst or (worst.severity or 0) == 0 then
-    return { severity = well > 0 and 0 or nil, parts = all_well(list, well) }
+    return { severity = is_interval and well > 0 and 0 or nil, parts = all_well(list, well, is_interval) }
   end
   use.tell(worst)
   local parts, others = {}, {}
@@ -225,7 +225,7 @@ local function rows(d, now, prev, options)
     screen.recent:add(prev.time_of_day, now.time_of_day, list)
   end
   local chosen = choose(list, math.floor((screen.height or 24) / 6))
-  screen.verdict = judge(d, list, screen)
+  screen.verdict = judge(d, list, screen, prev ~= nil)
   screen.d = d
   return chosen
 end
