@@ -20,6 +20,10 @@ local OWN = {
 local ABOUT = { name = "top", about = "What is wrong, who causes it, and since when; h lists the keys.",
   operands = "selector|script [arguments]" }
 local ANY = "statistics" -- the view that takes selectors
+-- Views whose rows have texts that change, which are no labels of metrics; and what has metrics of the same.
+local TEXTS = { resources = "'kstatlua use --openmetrics' its metrics",
+  processes = "'kstat -o openmetrics process' its metrics", disks = "'kstat -o openmetrics -c disk' its metrics",
+  cgroups = "'kstat -o openmetrics -c cgroup' its metrics" }
 
 local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua top --help' explains")
@@ -189,19 +193,36 @@ local function sort_of(view, sort)
       return { sort = titles[i], up = sort:find("^%-") ~= nil }
     end
   end
-  wrong(("the view '%s' has no column '%s' to sort by, but: %s"):format(view.name, sort, table.concat(titles, ", ")))
+  return nil, ("the view '%s' has no column '%s' to sort by, but: %s"):format(view.name, sort,
+    table.concat(titles, ", "))
+end
+
+-- The view to begin with: the one that is named, or the first that has what --sort names.
+local function first_view(views, given)
+  local named = given.view or #given.operands > 0 and ANY
+  for _, view in ipairs(not named and given.sort and views or {}) do
+    if sort_of(with_options(view, given), given.sort) then
+      return view
+    end
+  end
+  return find_view(views, named or views[1].name)
 end
 
 local function show_views(given)
   local views, list = require("kstat.top.views"), {}
-  local first = find_view(views, given.view or #given.operands > 0 and ANY or views[1].name)
+  local first, about = first_view(views, given), nil
   for i, view in ipairs(views) do
     list[i] = with_options(view, given)
     first = first == view and list[i] or first
   end
+  if given.sort then
+    local message
+    about, message = sort_of(first, given.sort)
+    about = about or wrong(message)
+  end
   return show({ views = list, view = first.name, filter = given.filter, batch = given.batch,
     selectors = first.name == ANY and given.selectors or nil, -- the chains of other views are without what they name
-    about = given.sort and sort_of(first, given.sort) }, given)
+    about = about }, given)
 end
 
 -- The rows of a view's first table, for programs: of whole intervals, and with all that it shows of rows.
@@ -211,6 +232,9 @@ local function print_view(given)
   local message = report:check_options(given)
   if message then
     wrong(message)
+  elseif given.openmetrics and TEXTS[view.name] then
+    wrong(("--openmetrics: texts of the view '%s' change; -j and --csv have it, and %s"):format(view.name,
+      TEXTS[view.name]))
   elseif view.name == ANY then
     return report:show(given) -- which are known without an interval, too
   elseif given.operands[1] then

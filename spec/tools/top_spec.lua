@@ -221,14 +221,21 @@ replay  2023-11-14 22:13:22 PAST 1s
     assert.same({ 2, 2 }, { switches, processes })
   end)
 
+  it("begins with the first view that has what it is sorted by", function()
+    for column, title in pairs({ value = "trend", ["CPU%"] = "PROCESS", ["-UTIL"] = "RESOURCE" }) do
+      assert.matches("\n [^\n]*" .. title, run.shell(run.bin .. "/kstatlua top -b --sort " .. column .. " 0.05 1").out)
+    end
+  end)
+
   it("says what is wrong with a command line", function()
     for words, message in pairs({
-      ["-X"] = "unknown option '%-X'", ["-f /(/"] = "parenthesis", ["--sort size"] = "no column 'size'",
+      ["-X"] = "unknown option '%-X'", ["-f /(/"] = "parenthesis", ["--sort nix"] = "no column 'nix'",
       ["sd::/(/"] = "parenthesis", ["sd 0"] = "above 0", ["--view nix"] = "no view 'nix', but: resources",
       ["--view 0"] = "no view '0'", ["--summary"] = "%-j and %-%-csv have one",
       ["examples/cpu_spark.lua"] = "'examples/cpu_spark.lua' is no view", ["record"] = "'record' is no view",
       ["kstat -p unix"] = "'kstat' is no view", ["no.lua"] = "cannot open script 'no%.lua'",
       ["--csv --json"] = "%-%-json and %-%-csv cannot be used together", ["-j --watch"] = "cannot be used together",
+      ["--view resources --openmetrics"] = "%-j and %-%-csv have it, and 'kstatlua use %-%-openmetrics' its metrics",
       ["--view 2 unix:0:sys -j"] = "'unix:0:sys': the view 'processes' takes no selectors",
     }) do
       local r = run.shell(run.bin .. "/kstatlua top " .. words:gsub("[(/]+", "'%0'") .. " </dev/null")
