@@ -671,7 +671,7 @@ end
 --- Runs a function in place of the report; what goes wrong in one of the report's is said as report:run() does.
 -- @tparam fun():int main returns the exit status
 -- @treturn int the exit status
--- @function report:guard(main)
+-- @function report:guard
 function report:guard(main)
   return tool.run(self.command or self.name, main, explain)
 end
