@@ -668,10 +668,8 @@ local function run(self, words, write)
   return (is_watched(self, given) and watch or self.show)(self, given, write)
 end
 
---- Runs a function in place of the report; what goes wrong in one of the report's is said as report:run() does.
--- @tparam fun():int main returns the exit status
--- @treturn int the exit status
--- @function report:guard
+-- Runs a function in place of the report, which returns the exit status; what goes wrong in one of the report's is said
+-- as report:run() does. Returns the exit status.
 function report:guard(main)
   return tool.run(self.command or self.name, main, explain)
 end
