@@ -115,15 +115,6 @@ local function prepare(part, chain)
   part.columns, part.table = columns, screen_table.new(columns)
 end
 
-local function index_of(columns, title)
-  for i, column in ipairs(columns) do
-    if column.title == title or column.key == title then
-      return i
-    end
-  end
-  return nil
-end
-
 -- Brings the rows of a part into the order in which they are shown.
 local function arrange(self, part, filter, every)
   if part.rows.ready then
@@ -138,7 +129,7 @@ local function arrange(self, part, filter, every)
       list[#list + 1] = row
     end
   end
-  local column = part.sort and part.columns[index_of(part.columns, part.sort) or 0]
+  local column = part.sort and part.columns[part.report:column_of(part.sort) or 0]
   if column then
     local most = not every and not self.shown.tree and part.offset + self.height or nil
     part.count = #list
