@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <readline/history.h>
@@ -39,8 +41,8 @@ static struct {
 	int (*forced_update_display)(void);
 	void (*add_history)(const char *);
 	int (*read_history)(const char *);
-	int (*write_history)(const char *);
-	void (*stifle_history)(int);
+	int (*append_history)(int, const char *);
+	int (*history_truncate_file)(const char *, int);
 	/* Variables. */
 	char **line_buffer, **word_breaks, **basic_quotes;
 	int *attempted_over, *append_character;
@@ -55,27 +57,38 @@ static struct {
 	bool done;
 } typed;
 
-static char *history; /* the path of the file of earlier lines; exit() takes no argument for a context */
+/* The file of earlier lines, and how many are new. What runs at exit() has no argument for a context. */
+static struct {
+	char *path;
+	int added;
+} history;
 
+/* Appends the new lines, so that those of other prompts, which ended meanwhile, stay. */
 static void
 save_history(void)
 {
-	rl.stifle_history(HISTORY_LINES);
-	rl.write_history(history);
-	free(history);
+	int fd = open(history.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0) {
+		(void)fchmod(fd, 0600);
+		close(fd);
+		rl.append_history(history.added, history.path);
+		rl.history_truncate_file(history.path, HISTORY_LINES);
+	}
+	free(history.path);
 }
 
-/* Reads the earlier lines, and writes them with the new ones when the process exits, by os.exit(), too. */
+/* Reads the earlier lines, and appends the new ones when the process exits, by os.exit(), too. */
 static void
 load_history(void)
 {
 	const char *home = getenv("HOME");
 
-	if (home == NULL || asprintf(&history, "%s/.kstatlua_history", home) < 0)
+	if (home == NULL || asprintf(&history.path, "%s/.kstatlua_history", home) < 0)
 		return;
-	rl.read_history(history);
+	rl.read_history(history.path);
 	if (atexit(save_history) != 0)
-		free(history);
+		free(history.path);
 }
 
 /* dlsym() returns data pointers. POSIX lets them be functions, but C only when their bytes are copied. */
@@ -105,8 +118,8 @@ open_readline(void)
 	    !find_symbol("rl_forced_update_display", &rl.forced_update_display) ||
 	    !find_symbol("add_history", &rl.add_history) ||
 	    !find_symbol("read_history", &rl.read_history) ||
-	    !find_symbol("write_history", &rl.write_history) ||
-	    !find_symbol("stifle_history", &rl.stifle_history) ||
+	    !find_symbol("append_history", &rl.append_history) ||
+	    !find_symbol("history_truncate_file", &rl.history_truncate_file) ||
 	    !find_symbol("rl_line_buffer", &rl.line_buffer) ||
 	    !find_symbol("rl_completer_word_break_characters", &rl.word_breaks) ||
 	    !find_symbol("rl_attempted_completion_over", &rl.attempted_over) ||
@@ -309,8 +322,10 @@ read_line(const char *prompt, bool terminal, size_t *length)
 static void
 remember(const char *line, bool terminal)
 {
-	if (terminal && rl.library != NULL && line[0] != '\0')
+	if (terminal && rl.library != NULL && line[0] != '\0') {
 		rl.add_history(line);
+		history.added++;
+	}
 }
 
 /* If the message at the top says that the text only ends too early, pops it and returns true. */

@@ -3,8 +3,8 @@ local pty = require("support.pty")
 local run = require("support.run")
 
 local home
-setup(function() home = run.directory() end)
-teardown(function() run.remove_directory(home) end)
+before_each(function() home = run.directory() end) -- a prompt of an earlier terminal may still write to its own
+after_each(function() run.remove_directory(home) end)
 
 -- Starts a shell with the prompt.
 local function prompt(width, environment)
@@ -62,6 +62,15 @@ describe("on a terminal", function()
     t:await("os.exit()\nsh:", true)
     assert.equal("1000 600 os.exit()\n", run.shell(("echo $(wc -l <%s) $(stat -c %%a %s) $(tail -n 1 %s)"):format(path,
       path, path)).out)
+  end)
+
+  it("prompts side by side keep the lines of both", function()
+    local first, second = prompt(), prompt()
+    second:send("'of the second'", "Enter", "exit", "Enter")
+    second:await("exit\nsh:", true)
+    first:send("'of the first'", "Enter", "exit", "Enter")
+    first:await("exit\nsh:", true)
+    assert.equal("'of the second'\nexit\n'of the first'\nexit\n", run.read_file(home .. "/.kstatlua_history"))
   end)
 
   it("a home that cannot be written is no mistake", function()
