@@ -1,0 +1,289 @@
+--- What a report makes of a tick: rows, which operands choose, columns show, and a column or the report puts in order.
+--
+-- The functions get the report (kstat.report) first: they are its methods.
+--
+-- @module kstat.report.evaluation
+local core = require("kstat.core")
+local tool = require("kstat.tool")
+
+local unpack = table.unpack or unpack
+
+local evaluation = {}
+
+local evaluated -- the column whose value is being made
+
+local function evaluating(column)
+  evaluated = column
+end
+
+--- The column whose function failed; it is forgotten.
+-- @treturn column|nil nil: what failed was no column's
+function evaluation.failed_column()
+  local column = evaluated
+  evaluated = nil
+  return column
+end
+
+-- Whether one of the operands is the name of a kstat, or a text or a label of its row.
+local function is_wanted(filters, name, columns, values)
+  if name and tool.matches(filters, name) then
+    return true
+  end
+  for i, column in ipairs(columns or {}) do
+    local value = values[i]
+    if column.kind == "label" and type(value) == "number" then
+      value = core.tostring(value)
+    end
+    if type(value) == "string" and tool.matches(filters, value) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Adds what an operand may name of a row.
+local function add_names(names, name, columns, values)
+  names[name or ""] = name and true
+  for i, column in ipairs(columns) do
+    local value = values[i]
+    if type(value) == "string" or column.kind == "label" and type(value) == "number" then
+      names[type(value) == "number" and core.tostring(value) or value] = true
+    end
+  end
+end
+
+-- The rows that a report without `rows` has: a kstat each, filtered by the operands.
+local function default_rows(self, d, filters)
+  local list = {}
+  for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
+    if self.names then
+      self.names[k.name] = true
+    end
+    if not filters or is_wanted(filters, k.name) then
+      list[#list + 1] = { kstat = k }
+    end
+  end
+  return list
+end
+
+-- The rows that `rows` makes.
+local function own_rows(self, d, now, prev, given)
+  local rows = self.rows(d, now, prev, given)
+  if type(rows) ~= "table" then
+    tool.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
+  end
+  for i = 1, #rows do
+    if type(rows[i]) ~= "table" then
+      tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(rows[i])))
+    end
+  end
+  return rows
+end
+
+-- Every figure of a row's kstat becomes a field of the row.
+local function with_figures(self, row)
+  local k = type(row.kstat) == "userdata" and row.kstat or nil -- else a field of the script's own
+  if k and getmetatable(row) == nil then
+    self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
+    setmetatable(row, self.row_meta)
+  end
+  return k
+end
+
+-- Whether nothing but zeros and "-" is shown beside texts.
+local function is_idle(values, columns)
+  local numbers = false
+  for i, column in ipairs(columns) do
+    if column.kind ~= "label" and (values[i] == nil or type(values[i]) == "number") then
+      numbers = true
+      if (values[i] or 0) ~= 0 then
+        return false
+      end
+    end
+  end
+  return numbers
+end
+
+--- What each column shows of a row; of one that is a text, this. Most columns are fields of the row.
+-- @tparam {column,...} columns
+-- @tparam row row
+-- @tparam[opt] {[string]=boolean} hidden titles of columns that are not asked for
+-- @treturn table values, or `text`
+function evaluation.values_of(columns, row, hidden)
+  local text = rawget(row, "text")
+  if text ~= nil then
+    return { text = text }
+  elseif rawget(row, 1) ~= nil then
+    return row
+  end
+  local fields = columns.fields
+  local values = { unpack(fields) } -- has room for all at once
+  for i = 1, #fields do
+    if hidden and hidden[columns[i].title] then
+      values[i] = nil
+    else
+      values[i] = row[fields[i]]
+    end
+  end
+  if columns.computed or row.kstat then
+    for i = 1, #columns do
+      if values[i] == nil and not (hidden and hidden[columns[i].title]) then
+        evaluated = columns[i]
+        values[i] = evaluated.value(row)
+      end
+    end
+    evaluated = nil
+  end
+  return values
+end
+
+local values_of = evaluation.values_of
+
+-- Rows as arrays of values in the order of the report or of a column.
+local function in_order(self, shown, of, sort)
+  local order = sort
+  if type(sort) == "string" then
+    order = require("kstat.report.order").by_column(self:column_of(sort) or self:column_of(sort:sub(2)),
+      self:column_of(sort) ~= nil)
+  end
+  local entries = {}
+  for i, values in ipairs(shown) do
+    entries[i] = { row = of[values], values = values, order = i }
+  end
+  table.sort(entries, order ~= sort and order or function(a, b) return sort(a.row, b.row) end)
+  for i, entry in ipairs(entries) do
+    shown[i] = entry.values
+  end
+end
+
+--- Prints, after the first tick, what has no kstat, no statistic or no row. Columns wait for a row with a kstat.
+-- @tparam report self whose `unchecked` says what was not looked for yet
+-- @tparam difference d
+-- @tparam {row,...} rows
+-- @tparam table given its options
+-- @tparam {pattern,...}|nil filters the operands
+-- @tparam[opt] boolean first no sample is earlier
+function evaluation.look_for_missing(self, d, rows, given, filters, first)
+  local missing = require("kstat.report.missing")
+  if self.unchecked == "all" then
+    if not self.optional then
+      tool.warn_later(tool.unmatched(d, self.select and self.selectors or {}, given))
+    end
+    if filters then
+      missing.in_operands(given.operands, filters, self.names)
+    end
+    self.names, self.unchecked = nil, not self.optional and "columns" or nil
+  end
+  -- Fields that a script gives its rows may be nil until there is an earlier sample.
+  if self.unchecked and not (first and self.rows) and missing.in_columns(self.columns, rows) then
+    self.unchecked = nil
+  end
+end
+
+-- Removes the rows behind the first `top`; what is left of them is a row in their place if the report has `rest`.
+local function cut(self, shown, of, top)
+  local behind, rows = {}, {}
+  for i = top + 1, #shown do
+    behind[i - top], rows[i - top], shown[i] = shown[i], of[shown[i]], nil
+  end
+  if self.rest then
+    local columns = self.columns
+    local values = self.by and values_of(columns, require("kstat.report.groups").rest(self, rows)) or
+      require("kstat.report.order").totals(columns, behind, evaluating)
+    values[1] = self.rest
+    shown[top + 1] = values
+  end
+end
+
+--- The rows of one tick as they are shown.
+-- @tparam report self
+-- @tparam difference d
+-- @tparam sample now
+-- @tparam sample|nil prev
+-- @tparam table given its options
+-- @tparam {pattern,...}|nil filters the operands
+-- @treturn {values,...} arrays of values, chosen and in order
+-- @treturn int how many rows the operands left
+-- @treturn values|nil the totals
+-- @treturn {[values]=row} the row of each array
+function evaluation.evaluate(self, d, now, prev, given, filters)
+  local own = self.rows
+  local rows = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
+  self.state.rows = self.state.over_all and filters and not own and default_rows(self, d) or rows
+  local columns = self.columns
+  local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
+  local shown, of = {}, {} -- values, and the rows that they belong to
+  local matched, hidden = 0, {}
+  for i = 1, #rows do
+    local row = rows[i]
+    local k = with_figures(self, row)
+    if self.complete and rawget(row, "text") == nil then
+      self.complete(row, given)
+    end
+    local values = values_of(columns, row)
+    local wanted = not filters or not own or values.text or
+      is_wanted(filters, k and k.name, columns, values)
+    matched = wanted and not values.text and matched + 1 or matched
+    if self.names and own and not values.text then
+      add_names(self.names, k and k.name, columns, values)
+    end
+    if wanted and rawget(row, "hidden") then
+      hidden[#hidden + 1] = row
+    elseif wanted and not (skip_idle and not values.text and is_idle(values, columns)) then
+      shown[#shown + 1], of[values] = values, row
+    end
+  end
+  if self.unchecked then
+    evaluation.look_for_missing(self, d, rows, given, filters, not prev)
+  end
+  if sort then
+    in_order(self, shown, of, sort)
+  end
+  local totals = self.totals and require("kstat.report.order").totals(columns, shown, evaluating)
+  if top and #shown > top then
+    cut(self, shown, of, top)
+  end
+  if #shown == 0 and #hidden > 0 and self.none then
+    shown[1] = { text = self.none(hidden, given) }
+  end
+  return shown, matched, totals, of
+end
+
+-- The same as the rows that were made. Those that nobody made, totals and what is left of the rows that were cut off,
+-- are arrays of values with `last`.
+local function chosen_rows(self, d, now, prev, given)
+  local rows, _, totals, of = evaluation.evaluate(self, d, now, prev, given, self.filters)
+  rows[#rows + 1] = totals
+  for i = 1, #rows do
+    local row = of[rows[i]]
+    rows[i].last = not row
+    rows[i] = row or rows[i]
+  end
+  return rows
+end
+
+--- The rows of a tick as they are made, for a screen, which puts them in order and shows some of them.
+-- @tparam report self
+-- @tparam difference d
+-- @tparam sample now
+-- @tparam sample|nil prev
+-- @tparam table given its options
+-- @treturn {row,...}
+function evaluation.rows_of(self, d, now, prev, given)
+  local state = self.state
+  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+  if state.tick == 1 and self.filters then
+    self.unchecked, self.names = "all", {}
+  end
+  if self.filters or self.totals or self.none or self.top or given.top or self.skip_idle or given.skip_idle then
+    return chosen_rows(self, d, now, prev, given)
+  end
+  local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d)
+  state.rows = rows
+  for i = 1, #rows do
+    with_figures(self, rows[i])
+  end
+  return rows
+end
+
+return evaluation
