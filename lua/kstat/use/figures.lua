@@ -67,11 +67,11 @@ function figures.sum_of(list, ...)
   return sum
 end
 
---- The kstat of several in which a figure is largest.
--- @tparam {kstat,...} list
+--- The one of several, kstats or tables, of which a figure is largest; of equals the first.
+-- @tparam {kstat|table,...} list
 -- @func figure function(k) that returns a number or nil
 -- @treturn number|nil the figure; nil: none has it
--- @treturn kstat|nil
+-- @treturn kstat|table|nil
 function figures.most(list, figure)
   local most, of
   for _, k in ipairs(list) do

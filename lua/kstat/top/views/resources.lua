@@ -39,18 +39,6 @@ local function use_of(row)
   return loops and -2 or (figures.per_second(row.k, "rbytes64", "obytes64") or 0) / 1e15
 end
 
--- The row of a resource that is used most; nil: there is none.
-local function busiest(list, resource)
-  local most, use_of_most
-  for _, row in ipairs(list) do
-    local n = row.resource == resource and use_of(row)
-    if n and (not most or n > use_of_most) then
-      most, use_of_most = row, n
-    end
-  end
-  return most
-end
-
 -- Whether a row comes before another one: the worse state, then what is nearer to its limit, but in the order in which
 -- resources are measured where neither is well: what is short first is often the cause of the rest.
 local function in_order(list)
@@ -73,9 +61,9 @@ end
 -- Of all rows those that are shown: what is not well, what is always there, and others where there is room.
 local function choose(list, room)
   for _, resource in ipairs({ "cpu", "memory", "disk", "link" }) do
-    local row = busiest(list, resource)
-    if row then
-      row.is_always = true
+    local _, busiest = figures.most(list, function(row) return row.resource == resource and use_of(row) or nil end)
+    if busiest then
+      busiest.is_always = true
     end
   end
   for _, row in ipairs(list) do
@@ -147,12 +135,7 @@ end
 
 -- What is nearest to its limit of all that is well.
 local function nearest(list)
-  local most
-  for _, row in ipairs(list) do
-    if row.nearest and (not most or row.nearest_share > most.nearest_share) then
-      most = row
-    end
-  end
+  local _, most = figures.most(list, function(row) return row.nearest_share end)
   local limit = most and most.nearest.limit
   return limit and ("%s %s %s of %s"):format(title_of(most), limit[3], limits.amount(most.nearest.value, limit.unit),
     limits.amount(limit.warning or limit.critical, limit.unit))
@@ -194,12 +177,7 @@ end
 local IN_USE = 5 -- percent of the time for which a disk is busy, and who reads and writes is looked at
 
 local function is_any_disk_used(list)
-  for _, row in ipairs(list) do
-    if row.resource == "disk" and (row.utilization or 0) >= IN_USE then
-      return true
-    end
-  end
-  return false
+  return (figures.most(list, function(row) return row.resource == "disk" and row.utilization or nil end) or 0) >= IN_USE
 end
 
 -- The rows of all resources; those of the first sample have levels alone. The I/O of all processes takes as long as all
