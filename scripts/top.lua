@@ -240,8 +240,7 @@ local function print_view(given)
   elseif given.operands[1] then
     wrong(("'%s': the view '%s' takes no selectors, as '%s' does"):format(given.operands[1], view.name, ANY))
   end
-  given.screen = { live = not is_past(given), all = true, interval = given.interval or 1, width = 80, height = 1e9,
-    lines = 1e9 }
+  given.screen = { live = not is_past(given), all = true, width = 80, height = 1e9, lines = 1e9 }
   local shown, passes = copy_of(report), order.filter(given.filter or "")
   shown.skip_first, shown.selectors = true, report:selected(given)
   function shown.rows(d, now, prev, of)

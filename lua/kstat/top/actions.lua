@@ -17,7 +17,6 @@ local function change_interval(direction)
     for i = first, last, direction do
       if (INTERVALS[i] - app.interval) * direction > 1e-9 then
         app.interval = INTERVALS[i]
-        app.shown.screen.interval = app.interval
         return "interval"
       end
     end

@@ -41,7 +41,7 @@ end
 
 -- What is kept of a view that was shown.
 local function open_view(self, view, about)
-  local shown = { view = view, screen = { live = true, interval = self.interval, tick = 0, about = about }, parts = {},
+  local shown = { view = view, screen = { live = true, tick = 0, about = about }, parts = {},
     filter = about and about.filter or "", at = 1 }
   shown.passes = order.filter(shown.filter)
   for i, section in ipairs(view.sections) do
@@ -97,7 +97,6 @@ function app:show(name, about)
   end
   local shown = not about and self.kept[name] or open_view(self, view, about)
   self.kept[name], self.shown = shown, shown
-  shown.screen.interval = self.interval
   self.overlay = nil
   return true
 end

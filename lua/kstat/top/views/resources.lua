@@ -149,8 +149,8 @@ local function all_well(list, well, is_interval)
 end
 
 -- The verdict: `severity`, `parts` (texts, or functions that give them; the most important first), and of the worst row
--- `resource`, `name`, `text`, `who`, for the sections below. Since when it is so is asked when it is drawn, for in the
--- past it is found out between keys.
+-- `resource` and `name`, for the sections below. Since when it is so is asked when it is drawn, for in the past it is
+-- found out between keys.
 local function judge(d, list, screen, is_interval)
   local worst, well = list[1], count_well(list)
   if not worst or (worst.severity or 0) == 0 then
@@ -168,8 +168,7 @@ local function judge(d, list, screen, is_interval)
   end
   parts[#parts + 1] = others[1] and "also: " .. table.concat(others, ", ") or nil
   parts[#parts + 1] = well > 0 and ("%d others are ok"):format(well) or nil
-  return { severity = worst.severity, resource = worst.resource, name = worst.name, text = worst.why, who = worst.who,
-    parts = parts }
+  return { severity = worst.severity, resource = worst.resource, name = worst.name, parts = parts }
 end
 
 -- --- the report ---------------------------------------------------------------------------------------------------
