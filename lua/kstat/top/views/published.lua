@@ -110,42 +110,31 @@ local function short_name(row)
   return (row.name:gsub("^([^:]*):0:", "%1:"))
 end
 
--- Brings the rows of kstat.published to the same fields: `n` per second, `mean` in seconds, or in the unit of values,
--- and `load`, how many requests were under way.
-local ADD = {
-  io = function(list, k)
-    local from = #list + 1
-    published.queues(list, k)
-    for i = from, #list do
-      local row = list[i]
-      row.n, row.mean, row.unit = row["r/s"] + row["w/s"], row.asvc_t > 0 and row.asvc_t / 1e3 or nil, "s"
-      row.load, row.queue = row.worse, row.worse
-    end
-  end,
-  timer = function(list, k)
-    local from = #list + 1
-    published.timers(list, k)
-    for i = from, #list do
-      local row = list[i]
-      row.n, row.mean, row.unit, row.load = row["ev/s"], row.avg_t and row.avg_t / 1e3, "s", row.busy
-      row.queue = row.busy
-    end
-  end,
-}
+-- What follows brings the rows of kstat.published to the same fields: `n` per second, `mean` in seconds, or in the unit
+-- of values, and `load`, how many requests were under way.
 
-local function add_distributions(list, k)
-  local from = #list + 1
-  published[k.type == "raw" and "blobs" or "histograms"](list, k)
-  for i = from, #list do
-    local row = list[i]
-    row.n, row.mean = row["n/s"], row.distribution.mean
-    local seconds = SECONDS[row.unit]
-    row.load = seconds and row.n and row.mean and not row.distribution.since_creation and row.n * row.mean * seconds
-  end
-  return #list >= from or k.type == "raw" -- a statsblob has percentiles when it has values
+local function finish_queue(row)
+  row.n, row.mean, row.unit = row["r/s"] + row["w/s"], row.asvc_t > 0 and row.asvc_t / 1e3 or nil, "s"
+  row.load, row.queue = row.worse, row.worse
 end
 
-ADD.named, ADD.raw = add_distributions, add_distributions
+local function finish_timer(row)
+  row.n, row.mean, row.unit = row["ev/s"], row.avg_t and row.avg_t / 1e3, "s"
+  row.load, row.queue = row.busy, row.busy
+end
+
+local function finish_distribution(row)
+  row.n, row.mean = row["n/s"], row.distribution.mean
+  local seconds = SECONDS[row.unit]
+  row.load = seconds and row.n and row.mean and not row.distribution.since_creation and row.n * row.mean * seconds
+end
+
+-- By the type of a kstat what adds its rows to a list, and what finishes each.
+local MAKERS = {
+  io = { add = published.queues, finish = finish_queue }, timer = { add = published.timers, finish = finish_timer },
+  named = { add = published.histograms, finish = finish_distribution },
+  raw = { add = published.blobs, finish = finish_distribution },
+}
 
 -- A queue with histograms is one row: it has the percentiles of how long requests were served.
 local function join(list)
@@ -193,15 +182,32 @@ local function publisher_of(k)
   return k.publisher or may_be and published.is(k) and k.module or nil
 end
 
--- What is to be done about a kstat, which is found out once: `publisher`, nil if it is of the machine, and `add`.
+-- What is to be done about a kstat, which is found out once: `publisher`, nil if it is of the machine, and `maker`, nil
+-- if it has counters alone.
 local function kind_of(memory, k)
   local id = tostring(k) .. k.crtime_ns
   local kind = memory.kinds[id]
   if not kind then
-    kind = { publisher = publisher_of(k), add = ADD[k.type] }
+    kind = { publisher = publisher_of(k), maker = MAKERS[k.type] }
     memory.kinds[id] = kind
   end
   return kind
+end
+
+-- Adds the rows of a kstat that somebody publishes. A statsblob has some when it has values; a named kstat without a
+-- distribution never has.
+local function add_rows(list, k, kind)
+  local from = #list + 1
+  if kind.maker then
+    kind.maker.add(list, k)
+  end
+  for i = from, #list do
+    list[i].publisher = kind.publisher
+    kind.maker.finish(list[i])
+  end
+  if #list < from and k.type == "named" then
+    kind.maker = nil
+  end
 end
 
 -- All rows: those of queues, timers and distributions, and of publishers that have none of them.
@@ -210,16 +216,11 @@ local function collect(d, memory)
   for k in d:each(SELECT) do
     local kind, from = kind_of(memory, k), #list + 1
     local publisher = kind.publisher
-    if publisher and kind.add and kind.add(list, k) == false then
-      kind.add = nil
-    end
-    for i = from, #list do
-      list[i].publisher = publisher
-    end
     if publisher then
+      add_rows(list, k, kind)
       has[publisher] = has[publisher] or #list >= from
       plain[publisher] = plain[publisher] or {}
-      table.insert(plain[publisher], not kind.add and k or nil)
+      table.insert(plain[publisher], not kind.maker and k or nil)
     end
   end
   list = join(list)
