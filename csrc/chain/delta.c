@@ -8,6 +8,8 @@
 #include "model/blobstat.h"
 #include "model/distribution.h"
 
+#define CREATION_STEP 10000000 /* ns: Linux rounds the times at which processes begin down to hundredths of a second */
+
 /* Returns the same kstat of the earlier sample, or else one with its name: it was created anew. */
 static const kstat_t *
 counterpart(const struct ks_sample *before, const kstat_t *now)
@@ -26,12 +28,30 @@ age_of(const kstat_t *now, hrtime_t earlier)
 	return age < interval / 10 ? interval : age;
 }
 
+/* True if a kstat was created while the earlier sample was being read, behind the list that this has. */
+static bool
+came_meanwhile(const struct ks_sample *before, const kstat_t *now)
+{
+	hrtime_t end = ks_sample_time(before, now), began = end;
+
+	if (now->ks_kid < before->next_kid || now->ks_crtime <= end - (now->ks_snaptime - end))
+		return false;
+	for (size_t i = 0; i < before->n; i++) {
+		const kstat_t *k = before->ksp[i];
+
+		if (k->ks_data != NULL && k->ks_snaptime < began && strcmp(k->ks_module, now->ks_module) == 0)
+			began = k->ks_snaptime;
+	}
+	return now->ks_crtime > began - CREATION_STEP;
+}
+
 bool
 ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now)
 {
 	const kstat_t *prev = before != NULL ? counterpart(before, now) : NULL;
 
-	if (before != NULL && prev == NULL && now->ks_crtime <= ks_sample_time(before, now))
+	if (before != NULL && prev == NULL && now->ks_crtime <= ks_sample_time(before, now) &&
+	    !came_meanwhile(before, now))
 		return false;
 	if (!ks_delta_between(d, prev, now))
 		return false;

@@ -27,7 +27,9 @@ struct ks_delta {
 /*
  * The two states of the kstat `now`, a copy in the sample it is from. before: the earlier sample,
  * or NULL for everything since creation. False if nothing can be said: one of the two has no data,
- * or the earlier sample lacks a kstat that existed already (it was not asked for it).
+ * or the earlier sample lacks a kstat that existed already (it was not asked for it). A kstat that was created while the
+ * kstats of its module were read for the earlier sample, and came too late for their list, did not exist for it: what it
+ * counted it counted within the interval.
  */
 bool ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now);
 

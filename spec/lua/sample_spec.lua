@@ -266,6 +266,25 @@ describe("a difference", function()
     assert.is_nil(d:lookup("app", 0, "young"):before())
   end)
 
+  it("has what came while the earlier sample was read, if nothing was counted before that", function()
+    local function process(pid, crtime, snaptime)
+      return capture.kstat("process", pid, "p", "process", 1, crtime, snaptime, ('"n":%d'):format(pid))
+    end
+    local list = samples({
+      { process(1, 1, 10), process(2, 1, 10.3), named("last", 1, 10.5, '"n":5') },
+      { process(1, 1, 11), process(2, 1, 11.3), process(7, 10, 11.3), process(8, 10.4, 11.3), process(9, 9.98, 11.3),
+        named("renamed", 10.2, 11, '"n":5'), named("last", 1, 11.5, '"n":5') },
+    })
+    local d = list[2] - list[1]
+    local function counted(pid)
+      local k = d:lookup("process", pid, "p")
+      return k and { k:get("n"), math.floor(k.elapsed * 10 + 0.5) }
+    end
+    assert.same({ { 7, 13 }, { 8, 9 } }, { counted(7), counted(8) })
+    assert.is_nil(counted(9), "it began before")
+    assert.is_nil(d:lookup("app", 0, "renamed"), "what is of its module was read at once")
+  end)
+
   it("leaves out a counter that the earlier sample lacks, and finds moved ones", function()
     local list = samples({
       { named("a", 1, 10, '"p":1,"q":2,"r":3') },
