@@ -106,7 +106,7 @@ local function rows(d, now, _, options)
   end
   local list, seconds = {}, tool.clock(now)
   local time = os.date("%H:%M:%S", seconds)
-  local as_text = options.parseable and not (options.json or options.csv or options.openmetrics)
+  local as_text = options.parseable and not tool.format(options)
   for _, k in ipairs(d:select(links)) do
     if is_wanted(k, options) then
       local row = link_row(k, time, options)

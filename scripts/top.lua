@@ -282,7 +282,7 @@ local function main()
     return show_script(arg[at], script, words, given)
   end
   given = read(declared)
-  local data = given.json or given.csv or given.openmetrics
+  local data = tool.format(given)
   if given.summary and not data then
     wrong("--summary: there is none of a screen; -j and --csv have one")
   end

@@ -11,11 +11,6 @@ local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
 local tool = require("kstat.tool")
 
--- Whether a program reads the output, and no people.
-local function is_data(options)
-  return options.json or options.csv or options.openmetrics
-end
-
 -- --- rows ----------------------------------------------------------------------------------------
 
 local is_replay
@@ -27,7 +22,7 @@ local function check_processes(d, options)
   for _, operand in ipairs(options.operands) do
     wanted = wanted or operand == "process"
   end
-  if wanted and is_replay and not is_data(options) and #d:select({ class = "process" }) == 0 then
+  if wanted and is_replay and not tool.format(options) and #d:select({ class = "process" }) == 0 then
     tool.warn_later({ "this recording has no processes; record with: " ..
       "kstatlua record -o FILE '*' process 'process::*,fd' 10" })
   end
@@ -79,7 +74,7 @@ local function columns(options)
       list[#list + 1] = column
     end
   end
-  if not is_data(options) then
+  if not tool.format(options) then
     add({ "util", "utilization", unit = "%" }, { "saturation", rows.saturation, align = "left" },
       { "errors", format = "%.0f" }, STATE)
     return list

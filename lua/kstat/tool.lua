@@ -167,6 +167,22 @@ end
 -- @table passed_over
 tool.passed_over = { fd = true, loop = true, ram = true, zram = true, sr = true }
 
+--- The data formats that options name, by their long forms.
+-- @table formats
+tool.formats = { "json", "csv", "openmetrics" }
+
+--- The data format that a command writes.
+-- @tparam table given options
+-- @treturn string|nil one of `formats`; nil: people read the output
+function tool.format(given)
+  for _, format in ipairs(tool.formats) do
+    if given[format] then
+      return format
+    end
+  end
+  return nil
+end
+
 --- The line of -T.
 -- @string how "u": seconds since 1970, "d": a date
 -- @int seconds since 1970

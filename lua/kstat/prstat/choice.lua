@@ -125,7 +125,7 @@ local function read_lines(options)
     options.lines, options.sum_lines = tonumber(n), tonumber(m) or options.users and tonumber(n) or DEFAULT_SUMS
     return n and options.lines > 0 and options.sum_lines > 0 and (comma == "") == (m == "")
   end
-  local form = options.json or options.csv or options.openmetrics
+  local form = tool.format(options)
   options.lines, options.sum_lines = not form and DEFAULT_LINES or nil,
     not form and (options.users and DEFAULT_LINES or DEFAULT_SUMS) or nil
   return true

@@ -201,17 +201,6 @@ end
 
 -- --- running ----------------------------------------------------------------------------------
 
-local FORMS = { "json", "csv", "openmetrics" }
-
-local function form_of(given)
-  for _, form in ipairs(FORMS) do
-    if given[form] then
-      return form
-    end
-  end
-  return "table"
-end
-
 -- Whether the option --watch was given, and not one of that name that the report has itself.
 local function is_watched(self, given)
   return given.watch and not (self.declared and not self.declared.names.watch.screen)
@@ -220,18 +209,18 @@ end
 -- What is wrong with the options; nil if nothing is.
 function report:check_options(given)
   local forms = {}
-  for _, form in ipairs(FORMS) do
-    forms[#forms + 1] = given[form] and "--" .. form or nil
+  for _, name in ipairs(tool.formats) do
+    forms[#forms + 1] = given[name] and "--" .. name or nil
   end
   if #forms > 1 then
     return table.concat(forms, " and ") .. " cannot be used together"
   elseif self.operands == false and #given.operands > 0 then
     return ("'%s': there are no operands but interval and count"):format(given.operands[1])
   end
-  if is_watched(self, given) and (form_of(given) ~= "table" or given.summary) then
-    return ("--watch and --%s cannot be used together"):format(given.summary and "summary" or form_of(given))
+  if is_watched(self, given) and (forms[1] or given.summary) then
+    return ("--watch and %s cannot be used together"):format(given.summary and "--summary" or forms[1])
   end
-  if given.summary and (given.openmetrics or self.text and form_of(given) == "table") then
+  if given.summary and (given.openmetrics or self.text and not forms[1]) then
     return ("--summary: there is none with %s"):format(given.openmetrics and "--openmetrics" or
       "this text; -j and --csv have one")
   end
@@ -302,7 +291,7 @@ end
 
 -- Makes the ticks. Returns the exit status.
 function report:loop(ks, given, filters, write, interval, count, skip)
-  local form, state = form_of(given), self.state
+  local form, state = tool.format(given) or "table", self.state
   local dated = form ~= "table"
   local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched, first = 0, true

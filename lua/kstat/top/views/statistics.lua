@@ -58,14 +58,10 @@ local function rank(d, options, how)
   return list or error(total, 0), total, passed, place
 end
 
-local function is_data(options)
-  return options.json or options.csv or options.openmetrics
-end
-
 -- All rows; those of --top alone if their order is that of the ranking.
 local function all_rows(d, options)
   local how = how_of(options)
-  how.skip_idle = how.skip_idle or how.skip_twins and not is_data(options)
+  how.skip_idle = how.skip_idle or how.skip_twins and not tool.format(options)
   how.most = how.sort ~= "name" and (not options.sort or SORTS[(options.sort:gsub("^%-", ""))]) and options.top or nil
   if options.first then
     tool.missing(tool.unmatched(d, named(options) or {}, options), #options.operands)
@@ -196,7 +192,7 @@ local function columns(options)
   local list = { name, { "rate", about = RATE, format = "%.2f" },
     { "value", about = "now", format = not options.csv and "%.6g" or nil }, { "unit", align = "left" } }
   -- Of what is published; people see it in the name.
-  for _, title in ipairs(is_data(options) and { "publisher", "uid", "pid" } or {}) do
+  for _, title in ipairs(tool.format(options) and { "publisher", "uid", "pid" } or {}) do
     list[#list + 1] = { title, kind = "label" }
   end
   return list
