@@ -172,6 +172,14 @@ function text.duration(seconds)
   return (value < 9.95 and "%.1f %s" or "%.0f %s"):format(value, unit)
 end
 
+--- A length of time in hours, minutes and seconds, as 12:05:00.
+-- @number seconds
+-- @treturn string
+function text.hours(seconds)
+  local s = math.floor(seconds)
+  return ("%d:%02d:%02d"):format(math.floor(s / 3600), math.floor(s / 60) % 60, s % 60)
+end
+
 local BINARY = { "K", "M", "G", "T", "P", "E" }
 
 --- Bytes by powers of 1,024 in at most five columns, as 5.2M.

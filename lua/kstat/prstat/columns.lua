@@ -1,7 +1,7 @@
 --- What prstat shows: its columns and how their numbers look.
 -- @module kstat.prstat.columns
 -- SPDX-License-Identifier: MIT
-local cut = require("kstat.text").cut
+local text = require("kstat.text")
 
 local columns = { name_width = 15 } -- of names with -W
 
@@ -26,11 +26,6 @@ function columns.bytes(bytes)
   return bytes > 0 and bytes < 512 and ("%.0f"):format(math.max(bytes, 1)) or size_text(bytes)
 end
 
-local function time_text(seconds)
-  local s = math.floor(seconds)
-  return ("%d:%02d:%02d"):format(math.floor(s / 3600), math.floor(s / 60) % 60, s % 60)
-end
-
 -- Percent in three digits: 0.1, 12, 100; times above a thousand as 1K.
 local function share_text(share)
   return share < 9.95 and ("%.1f"):format(share) or ("%.0f"):format(share)
@@ -43,11 +38,8 @@ end
 -- --- columns --------------------------------------------------------------------------------
 
 local function column(title, width, given)
-  local c = { title, given.field or title, width = width }
-  for field, value in pairs(given) do
-    c[field] = field ~= "field" and value or c[field]
-  end
-  return c
+  given[1], given[2], given.field, given.width = title, given.field or title, nil, width
+  return given
 end
 
 local function share(title, about)
@@ -63,14 +55,14 @@ local function bytes(title, field)
 end
 
 local PID = { "PID", "pid", width = 6, align = "right", format = "%d", kind = "label" }
-local TIME = column("TIME", 9, { field = "time", format = time_text, unit = "s", about = "CPU time since the start" })
+local TIME = column("TIME", 9, { field = "time", format = text.hours, unit = "s", about = "CPU time since the start" })
 local CPU = column("CPU", 5, { field = "cpu", format = "%.1f%%", unit = "%", about = "share of all CPUs" })
 local READ, WRITE, CANCELLED = bytes("READ/s", "read"), bytes("WRITE/s", "write"), bytes("CANC/s", "cancelled")
 local STATE = { "STATE", "state", width = 6, align = "left" }
 
 local function user(options)
   return { "USERNAME", "user", width = USER_WIDTH, align = "left",
-    format = options.truncate and function(text) return (cut(text, USER_WIDTH)) end or nil }
+    format = options.truncate and function(name) return (text.cut(name, USER_WIDTH)) end or nil }
 end
 
 local function name(options)

@@ -227,11 +227,6 @@ end
 local column, extra = makers.of, makers.further
 local percent, bytes, count, rate = text.percent, text.bytes, text.number, text.number
 
-local function time_text(seconds)
-  local s = math.floor(seconds)
-  return ("%d:%02d:%02d"):format(math.floor(s / 3600), math.floor(s / 60) % 60, s % 60)
-end
-
 local USUAL = {
   { "PROCESS", "process", kind = "label", about = "name; or children that ended within the interval, and whose" },
   { "PID", "pid", kind = "label", align = "right", format = "%d" },
@@ -257,7 +252,7 @@ for _, one in ipairs({
   extra("CLASS", "class", nil, "scheduling class: TS, FIFO, RR, BATCH, IDLE, DEADLINE, EXT"),
   extra("PRI", "pri", "%d", "priority: 0 to 39, below 0 for real time; less comes first"),
   extra("NI", "nice", "%d", "nice value: -20 to 19"),
-  extra("TIME", "time", time_text, "CPU time since its start"),
+  extra("TIME", "time", text.hours, "CPU time since its start"),
   extra("SIZE", "size", bytes, "size of the address space"),
   extra("SWAP", "swap", bytes, "memory swapped out"),
   extra("MINF/s", "minor", count, "page faults without a disk access per second"),
