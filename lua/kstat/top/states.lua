@@ -52,15 +52,18 @@ local function add_rule(lines, row, limit, values, utf8)
   lines[#lines + 1] = "  " .. reason
 end
 
---- The rules by which something is judged: first those of what is too much, last those of what is not known.
+--- The state of something, and the rules by which it is judged: first those of what is too much, last those of what is
+-- not known.
 -- @tparam row row of kstat.use.rows
--- @string title what it is; its state is behind that
+-- @string name what it is
+-- @tparam boolean utf8
+-- @string[opt] since when its state began, in words
 -- @func[opt] values_of fun(figure): its values in the last minute
--- @tparam[opt] boolean utf8
 -- @treturn {string,...} lines
-function states.explain(row, title, values_of, utf8)
+function states.explain(row, name, utf8, since, values_of)
   local by_severity = {}
   use.tell(row)
+  local title = name .. ": " .. (states.NAMES[row.severity] or "nothing is known") .. (since and " " .. since or "")
   local lines = { title, row.reasons ~= "" and row.reasons or nil }
   for _, limit in ipairs(limits.of[row.resource]) do
     local value = row.values[limit[3]]

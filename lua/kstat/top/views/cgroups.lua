@@ -209,8 +209,7 @@ local function explain(row, options)
   if not row.judged then
     return { row.path .. (row.has_rates and ": without a limit a group is not judged" or ": nothing is known yet") }
   end
-  return states.explain(row.judged, ("%s: %s"):format(row.path, states.NAMES[row.judged.severity] or "-"), nil,
-    options.screen.utf8)
+  return states.explain(row.judged, row.path, options.screen.utf8)
 end
 
 local column, further = makers.of, makers.further

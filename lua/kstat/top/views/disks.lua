@@ -32,8 +32,7 @@ local function explain(row, options)
   if not row.judged then
     return { row.name .. ": nothing is known yet" }
   end
-  return states.explain(row.judged, ("%s: %s"):format(row.name, states.NAMES[row.judged.severity] or "-"), nil,
-    options.screen.utf8)
+  return states.explain(row.judged, row.name, options.screen.utf8)
 end
 
 -- What disks and links have in common. Without the sample before there are no figures of an interval.

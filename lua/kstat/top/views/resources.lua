@@ -238,9 +238,8 @@ local function explain(row, options)
   local screen = options.screen
   local _, words = since(screen.d, row, screen)
   local seen = screen.past or screen.recent
-  local title = ("%s: %s%s"):format(title_of(row), NAMES[row.severity] or "nothing is known",
-    words and " " .. words or "")
-  return states.explain(row, title, function(figure) return seen:values(row, figure) end, screen.utf8)
+  return states.explain(row, title_of(row), screen.utf8, words,
+    function(figure) return seen:values(row, figure) end)
 end
 
 local section = report({
