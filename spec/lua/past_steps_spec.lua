@@ -267,8 +267,7 @@ describe("the past of the screen", function()
     assert.equal((" "):rep(36), past.open({ capture = dir }):states(36, 3600))
     p:states(36, 3600)
     judge_all(p)
-    local mark = rows.MARKS[1]
-    assert.equal(("-"):rep(9) .. mark:rep(6) .. ("-"):rep(4) .. mark .. ("-"):rep(16), p:states(36, 3600))
+    assert.equal(("-"):rep(9) .. ("+"):rep(6) .. ("-"):rep(4) .. "+" .. ("-"):rep(16), p:states(36, 3600))
   end)
 
   it("says since when something is not well", function()

@@ -252,7 +252,7 @@ end
 --- The worst state of each part of the time before the moment, as far as work() has judged it.
 -- @int columns how many characters
 -- @number span seconds
--- @treturn string characters of kstat.use.rows.MARKS
+-- @treturn string see kstat.use.rows.line()
 function moment:states(columns, span)
   self.line = { columns = columns, span = span }
   local h = self:judged()

@@ -342,9 +342,9 @@ end
 -- @int columns how many characters
 -- @number to its end, seconds since 1970
 -- @number span seconds
--- @treturn string characters of kstat.use.rows.MARKS
+-- @treturn string see kstat.use.rows.line()
 function methods:line(columns, to, span)
-  local width, from, worst, marks = span / columns, to - span, {}, {}
+  local width, from, worst = span / columns, to - span, {}
   for number = math.floor(from / width), math.floor(to / width) do
     for _, interval in ipairs(column_of(self, width, number).list) do
       local last = math.ceil((interval.to - from) / width)
@@ -353,10 +353,7 @@ function methods:line(columns, to, span)
       end
     end
   end
-  for i = 1, columns do
-    marks[i] = rows.MARKS[worst[i]] or " "
-  end
-  return table.concat(marks)
+  return rows.line(worst, columns)
 end
 
 return history

@@ -107,10 +107,10 @@ end
 
 --- The worst state over time.
 -- @int columns how many characters
--- @treturn string characters of kstat.use.rows.MARKS, a blank where nothing is known
+-- @treturn string see kstat.use.rows.line()
 -- @treturn int how many seconds they are
 function methods:line(columns)
-  local span, marks, worst = self:span(columns), {}, {}
+  local span, worst = self:span(columns), {}
   for n = #self.states, 1, -1 do
     local state = self.states[n]
     if state.time <= self.to - span then
@@ -122,10 +122,7 @@ function methods:line(columns)
       worst[i] = math.max(worst[i] or 0, state.severity)
     end
   end
-  for i = 1, columns do
-    marks[i] = rows.MARKS[worst[i]] or " "
-  end
-  return table.concat(marks), span
+  return rows.line(worst, columns), span
 end
 
 return recent

@@ -9,8 +9,19 @@ local rows = {}
 
 local STATES = { [0] = "ok", "warning", "critical" }
 
---- The characters that lines of states have, by severity. Where nothing is known it is a blank.
-rows.MARKS = { [0] = "-", "+", "#" }
+local MARKS = { [0] = "-", "+", "#" }
+
+--- A line of states over time.
+-- @tparam {?int,...} severities the worst of each column's time; nil: nothing is known
+-- @int columns
+-- @treturn string so many characters: "-" ok, "+" a warning, "#" critical, a blank where nothing is known
+function rows.line(severities, columns)
+  local marks = {}
+  for i = 1, columns do
+    marks[i] = MARKS[severities[i]] or " "
+  end
+  return table.concat(marks)
+end
 
 --- How bad a value is.
 -- @tparam table limit
