@@ -10,13 +10,13 @@ local VIEW = require("kstat.top.views.processes")
 local MB = 2 ^ 20
 
 -- The kstats of a process at second t: what it used (CPU, s), waited for a CPU (s), read and wrote (MB), and what its
--- children used and wrote that ended.
+-- children used and wrote that ended; the files behind the first one are read so many seconds `late`.
 local function process(t, pid, name, ppid, given)
   local function n(field)
     return given[field] or 0
   end
   local function kind(suffix, class, values)
-    return capture.kstat("process", pid, name .. suffix, class, 1, 1, t, values)
+    return capture.kstat("process", pid, name .. suffix, class, 1, 1, t + (suffix ~= "" and n("late") or 0), values)
   end
   return kind("", "process", ('"fname":"%s","ppid":%d,"euid":0,"state":"S","nlwp":%d,"pri":20,"nice":0,"size":%.0f,' ..
     '"rssize":%.0f,"utime":%.0f,"stime":0,"cutime":%.0f,"cstime":0,"minf":0,"majf":%d'):format(name, ppid,
@@ -74,6 +74,13 @@ describe("the view of processes", function()
     s.tick()
     assert.matches("\nweb +7 root +150 +25 1.0M +0 +0 +4\ndump +8 root +10 +0 1.0M +2.10M +41.9M +1\ninit ", s.text())
     views.check_fit(s)
+  end)
+
+  it("divides what a file counted by the time between its readings, which a key may have caused", function()
+    local s = screen_of(samples_of({ { 7, "web", 1 } }, { { 7, "web", 1, { late = 1, cpu = 1, wait = 1, written = 8 } } }))
+    s.tick()
+    s.tick()
+    assert.matches("\nweb +7 root +100 +50 1.0M +0 +4.19M +1$", s.text())
   end)
 
   it("is put in order by what it reads, as a tree, and finds command lines, users and control groups", function()

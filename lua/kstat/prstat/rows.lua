@@ -16,9 +16,20 @@ local STATES = { R = "run", S = "sleep", D = "disk", T = "stop", t = "trace", Z 
 -- @string statistic
 -- @tparam[opt] boolean is_now of a difference: its value now; default: its change
 -- @treturn any|nil nil: it is not counted, or not for this user
+-- @treturn number|nil of a difference: seconds between the two readings of that kind
 function rows.figure(d, row, kind, statistic, is_now)
   local k = d:lookup(row.k.module, row.k.instance, row.k.name .. "," .. kind)
-  return k and (is_now and k:now() or k):get(statistic)
+  if k then
+    return (is_now and k:now() or k):get(statistic), k.elapsed
+  end
+end
+
+--- What was counted per second.
+-- @param count what was counted; nil unless it is a number
+-- @tparam number|nil elapsed seconds
+-- @treturn number|nil
+function rows.rate(count, elapsed)
+  return type(count) == "number" and elapsed and elapsed > 0 and math.max(count, 0) / elapsed or nil
 end
 
 --- Begins a row, with what prstat sorts by at first.
@@ -49,17 +60,15 @@ end
 -- @tparam difference d
 -- @tparam table row gets `read`, `write`, `cancelled`, `io` (their sum, 0 if it is not known), `DLY` (%)
 function rows.add_io(d, row)
-  local function rate(value)
-    return value and row.elapsed > 0 and value / row.elapsed or nil
-  end
-  local k = row.k
+  local k, rate = row.k, rows.rate
   local io = d:lookup(k.module, k.instance, k.name .. ",io")
   if io then
     local read, written, cancelled = io:get("nread", "nwritten", "ncancelled")
-    row.read, row.write, row.cancelled = rate(read), rate(written), rate(cancelled)
+    local elapsed = io.elapsed
+    row.read, row.write, row.cancelled = rate(read, elapsed), rate(written, elapsed), rate(cancelled, elapsed)
   end
   row.io = (row.read or 0) + (row.write or 0)
-  local delay = rate(row.k:get("blkio_time"))
+  local delay = rate(k:get("blkio_time"), row.elapsed)
   row.DLY = delay and math.min(100 * delay / 1e9 / row.nlwp, 100)
 end
 
@@ -68,15 +77,16 @@ end
 -- @tparam table row gets `USR`, `SYS`, `LAT`, `DFL`, `SLP` (%), `VCX`, `ICX`
 -- @tparam boolean has_latency waiting for a CPU is read
 function rows.add_microstates(d, row, has_latency)
-  local all = row.elapsed * (row.tid and 1 or row.nlwp)
-  local function percent(nsec)
-    return nsec and all > 0 and math.min(100 * nsec / 1e9 / all, 100) or nil
+  local function percent(nsec, elapsed)
+    local rate = rows.rate(nsec, elapsed)
+    return rate and math.min(rate / 1e7 / (row.tid and 1 or row.nlwp), 100)
   end
-  row.USR, row.SYS = percent(row.k:get("utime")), percent(row.k:get("stime"))
+  local utime, stime = row.k:get("utime", "stime")
+  row.USR, row.SYS = percent(utime, row.elapsed), percent(stime, row.elapsed)
   row.LAT = percent(rows.figure(d, row, "sched", "wait_nsec"))
-  local swapin = rows.figure(d, row, "delay", "swapin_nsec")
+  local swapin, elapsed = rows.figure(d, row, "delay", "swapin_nsec")
   local thrashing = rows.figure(d, row, "delay", "thrashing_nsec")
-  row.DFL = percent(swapin and swapin + (thrashing or 0))
+  row.DFL = percent(swapin and swapin + (thrashing or 0), elapsed)
   if row.USR and row.SYS and (row.LAT or not has_latency) then
     row.SLP = math.max(100 - row.USR - row.SYS - (row.LAT or 0) - (row.DFL or 0), 0)
   end

@@ -39,8 +39,10 @@ local function find_levels(row)
   row.class = row.k:now():get("clname")
 end
 
-local function rate_of(row, count)
-  return type(count) == "number" and row.is_known and row.elapsed > 0 and math.max(count, 0) / row.elapsed or nil
+-- What was counted per second. elapsed: seconds between the readings of its file; without it those of "stat": who looks
+-- at a row between two ticks has its other files read then.
+local function rate_of(row, count, elapsed)
+  return row.is_known and processes.rate(count, elapsed or row.elapsed) or nil
 end
 
 local function find_faults(row)
