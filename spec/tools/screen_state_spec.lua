@@ -249,6 +249,15 @@ describe("a screen", function()
     assert.equal("[c] b a", names(select(2, press("down"))))
   end)
 
+  it("keeps the selected row in sight where its table has fewer lines than before", function()
+    values = { { a = 1, b = 1, c = 1, d = 1, e = 1, f = 1 }, { a = 2, b = 3, c = 4, d = 5, e = 6, f = 7 } }
+    start(60, 18)
+    app.tick()
+    app.tick()
+    assert.equal("f e d c b [a] a b c d e f", names(select(2, press("up", "end"))))
+    assert.equal("e d c b [a]", names(app:lines(60, 10, false)))
+  end)
+
   it("explains a row, and says where there is nothing", function()
     start()
     app.tick()

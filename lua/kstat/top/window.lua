@@ -49,7 +49,12 @@ end
 -- The lines of a part. spare: how many more it may have, if rows take several. Returns how many are left of these.
 local function part_lines(self, part, room, spare, out)
   local report, values = part.report, {}
-  part.room = room
+  if part.room ~= room then
+    part.room = room
+    if part == self:part() then
+      self:follow() -- another table came above it, or the window is another one
+    end
+  end
   local most = (part.rows.ready and part.rows.total or #part.order + #part.texts) - room
   part.offset = math.max(0, part.rows.newest_last and not self.shown.selected and most or math.min(part.offset, most))
   local rows = visible(part, room)
