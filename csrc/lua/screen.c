@@ -126,7 +126,7 @@ check_size(lua_State *L, int i, int most)
 static int
 frame(lua_State *L)
 {
-	int columns = check_size(L, 3, 2000), rows = check_size(L, 4, 1000);
+	int columns = check_size(L, 3, KS_TERMINAL_COLUMNS), rows = check_size(L, 4, KS_TERMINAL_ROWS);
 	bool known = !lua_isnoneornil(L, 2), utf8 = lua_isnoneornil(L, 5) || lua_toboolean(L, 5);
 	struct screen *s;
 
@@ -399,19 +399,7 @@ screen_enter(lua_State *L)
 	return 1;
 }
 
-/* screen:leave(): the terminal is as it was before. May be called twice. */
-static int
-screen_leave(lua_State *L)
-{
-	struct screen *s = luaL_checkudata(L, 1, SCREEN);
-
-	ks_terminal_leave();
-	ks_buf_reset(&s->bytes);
-	s->written = 0;
-	return 0;
-}
-
-/* screen:close(), also its __gc and __close. */
+/* screen:close(), also its __gc and __close: the terminal is as it was before. */
 static int
 screen_close(lua_State *L)
 {
@@ -433,8 +421,8 @@ screen_close(lua_State *L)
 
 /*
  * screen(enter, leave[, utf8]) -> screen | nil, message, errno. The terminal of standard input, or, if that
- * is none, of the process. enter and leave: what is written to standard output then, at most 64
- * bytes. utf8 false: it shows ASCII only.
+ * is none, of the process. enter and leave: what is written to standard output when it is entered and when it is
+ * closed, at most 64 bytes each. utf8 false: it shows ASCII only.
  */
 static int
 screen_open(lua_State *L)
@@ -470,7 +458,6 @@ ks_lua_add_screen(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "enter", screen_enter },
-		{ "leave", screen_leave },
 		{ "close", screen_close },
 		{ "read", screen_read },
 		{ "draw", screen_draw },

@@ -19,8 +19,6 @@
 #include "lua/core.h"
 #include "source/replay/replay.h"
 
-#define MOST_COLUMNS 2000
-#define MOST_ROWS 1000
 #define PATIENCE_NS (KS_NANOSEC / 5) /* for a terminal that is left */
 #define ANSWER_NS KS_NANOSEC         /* for one that will answer */
 
@@ -42,8 +40,8 @@ ks_terminal_size(int fd, int *columns, int *rows)
 	struct winsize size = { .ws_col = 0 };
 
 	(void)ioctl(fd, TIOCGWINSZ, &size);
-	*columns = size.ws_col == 0 ? 80 : size.ws_col < MOST_COLUMNS ? size.ws_col : MOST_COLUMNS;
-	*rows = size.ws_row == 0 ? 24 : size.ws_row < MOST_ROWS ? size.ws_row : MOST_ROWS;
+	*columns = size.ws_col == 0 ? 80 : size.ws_col < KS_TERMINAL_COLUMNS ? size.ws_col : KS_TERMINAL_COLUMNS;
+	*rows = size.ws_row == 0 ? 24 : size.ws_row < KS_TERMINAL_ROWS ? size.ws_row : KS_TERMINAL_ROWS;
 }
 
 /* terminal(fd) -> columns, rows | nil: the file descriptor (0 standard input, 1 output, 2 error) is no terminal. */

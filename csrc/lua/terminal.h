@@ -17,7 +17,10 @@
  */
 extern void (*ks_terminal_watch)(bool entered);
 
-/* Restores the mode of the terminal, if it was changed. Async-signal-safe, for handlers; takes 0.2 s at most. */
+/*
+ * Restores the mode of the terminal, if it was changed. Async-signal-safe, for handlers; takes 0.2 s at most, and a
+ * second where a terminal that answers owes an answer.
+ */
 void ks_terminal_restore(void);
 
 #define KS_TERMINAL_LEAVE_MAX 64
@@ -39,9 +42,12 @@ bool ks_terminal_entered(void);
 extern volatile sig_atomic_t ks_terminal_asked;
 #define KS_TERMINAL_ANSWERS 2 /* it is one that has answered before: behind a long line this takes a while */
 
+#define KS_TERMINAL_COLUMNS 2000
+#define KS_TERMINAL_ROWS 1000
+
 /*
- * The size of the window. A terminal of unknown size counts as 80 by 24, and one of more than 2,000 by 1,000 as that
- * large, because programs fill the whole screen.
+ * The size of the window. A terminal of unknown size counts as 80 by 24, and one of more columns and rows than these as
+ * that large, because programs fill the whole screen.
  */
 void ks_terminal_size(int fd, int *columns, int *rows);
 
