@@ -24,17 +24,30 @@ function evaluation.failed_column()
   return column
 end
 
+--- Whether a value names its row: a text or a label does; one that is for people alone, such as a time, does not.
+-- @tparam column column
+-- @param value what it shows
+-- @treturn boolean
+function evaluation.is_name(column, value)
+  return column.data ~= false and (type(value) == "string" or column.kind == "label" and value ~= nil)
+end
+
+-- What an operand may name of a column: a text, or a label; else nil.
+local function name_of(column, value)
+  if column.kind == "label" and type(value) == "number" then
+    return core.tostring(value)
+  end
+  return type(value) == "string" and value or nil
+end
+
 -- Whether one of the operands is the name of a kstat, or a text or a label of its row.
 local function is_wanted(filters, name, columns, values)
   if name and tool.matches(filters, name) then
     return true
   end
   for i, column in ipairs(columns or {}) do
-    local value = values[i]
-    if column.kind == "label" and type(value) == "number" then
-      value = core.tostring(value)
-    end
-    if type(value) == "string" and tool.matches(filters, value) then
+    local own = name_of(column, values[i])
+    if own and tool.matches(filters, own) then
       return true
     end
   end
@@ -45,10 +58,8 @@ end
 local function add_names(names, name, columns, values)
   names[name or ""] = name and true
   for i, column in ipairs(columns) do
-    local value = values[i]
-    if type(value) == "string" or column.kind == "label" and type(value) == "number" then
-      names[type(value) == "number" and core.tostring(value) or value] = true
-    end
+    local own = name_of(column, values[i])
+    names[own or ""] = own and true
   end
 end
 

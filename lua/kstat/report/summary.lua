@@ -5,6 +5,7 @@
 --
 -- @module kstat.report.summary
 local aggregate = require("kstat.aggregate")
+local is_name = require("kstat.report.evaluation").is_name
 
 local summary = {}
 summary.__index = summary
@@ -20,23 +21,18 @@ function summary.new(columns)
     values = assert(aggregate({ reduce = { "min", "max", "p99" }, by = by })) }, summary)
 end
 
--- A text or a label names the row; one that is for people alone, such as a time, does not.
-local function is_label(column, value)
-  return column.data ~= false and (type(value) == "string" or column.kind == "label" and value ~= nil)
-end
-
 -- The row that goes on in this one: it has the same texts and labels.
 local function row_of(self, values)
   local texts = {}
   for i, column in ipairs(self.columns) do
-    texts[i] = is_label(column, values[i]) and tostring(values[i]) or ""
+    texts[i] = is_name(column, values[i]) and tostring(values[i]) or ""
   end
   local id = table.concat(texts, "\0")
   local row = self.rows[id]
   if not row then
     row = { id = id, labels = {}, sums = {}, seconds = {} }
     for i, column in ipairs(self.columns) do
-      row.labels[i] = is_label(column, values[i]) and values[i] or nil
+      row.labels[i] = is_name(column, values[i]) and values[i] or nil
     end
     self.rows[id], self.order[#self.order + 1] = row, row
   end

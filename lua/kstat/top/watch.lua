@@ -5,6 +5,8 @@
 -- table without titles.
 --
 -- @module kstat.top.watch
+local evaluation = require("kstat.report.evaluation")
+
 local watch = {}
 
 local MOST = 1000 -- lines that are kept of former ticks
@@ -23,11 +25,11 @@ local function append(kept, rows, time)
   return kept
 end
 
--- Whether a text or a label says whose figures these are; one for people alone, such as a time, does not.
+-- Whether anything says whose figures these are.
 local function has_name(report, row)
   local values = report.values_of(report.columns, row)
   for i, column in ipairs(report.columns) do
-    if column.data ~= false and values[i] ~= nil and (column.kind == "label" or type(values[i]) == "string") then
+    if evaluation.is_name(column, values[i]) then
       return true
     end
   end
