@@ -77,7 +77,8 @@ describe("the view of processes", function()
   end)
 
   it("divides what a file counted by the time between its readings, which a key may have caused", function()
-    local s = screen_of(samples_of({ { 7, "web", 1 } }, { { 7, "web", 1, { late = 1, cpu = 1, wait = 1, written = 8 } } }))
+    local late = { late = 1, cpu = 1, wait = 1, written = 8 }
+    local s = screen_of(samples_of({ { 7, "web", 1 } }, { { 7, "web", 1, late } }))
     s.tick()
     s.tick()
     assert.matches("\nweb +7 root +100 +50 1.0M +0 +4.19M +1$", s.text())
