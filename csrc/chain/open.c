@@ -288,7 +288,7 @@ ks_chain_open_replay(const struct ks_past *given, const struct ks_only *only)
 		if (errno == EINVAL)
 			blame_variable(given, &past);
 		else if (errno == ENOENT && past.now != 0)
-			(void)ks_fail(ENOENT, "nothing is recorded in %.200s: -r names a recording or another directory",
+			(void)ks_fail(ENOENT, "nothing is recorded in %.200s: -r names a recording or a directory",
 			    past.paths);
 		return abandon(chain);
 	}
