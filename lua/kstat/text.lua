@@ -93,7 +93,7 @@ end
 
 --- A text in lines of at most so many columns: it is broken at blanks, and where a word is longer than a line.
 -- @string line UTF-8
--- @int width
+-- @int width without the indent
 -- @int indent columns in front of all lines but the first
 -- @treturn string
 function text.wrap(line, width, indent)

@@ -160,6 +160,8 @@ describe("kstatlua diff", function()
     end)
     local r = run.run({ "kstatlua", "diff", "-r", file, "5m" })
     assert.truthy(r.out:find('  changed: app:0:n?[31m?:state "?" -> "?[2J"\n', 1, true), r.out)
+    r = run.run({ "kstatlua", "diff", "-r", file, "5m", env = { COLUMNS = "40" } })
+    assert.matches(" changed: app:0:n%?%[31m%?:state\n" .. (" "):rep(10) .. '"%?" %-> "%?%[2J"\n', r.out)
   end)
 
   it("compares two recordings", function()

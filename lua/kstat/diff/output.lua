@@ -52,8 +52,9 @@ local function writer(result)
   local out, width = {}, stdout.window()
   return out, function(at, line)
     local time = at and os.date("%H:%M:%S", math.floor(result.times[at])) or ""
-    line = ("%-8s  %s"):format(time, text.harmless(line, true))
-    out[#out + 1] = (width and text.wrap(line, width, INDENT) or line) .. "\n"
+    line = text.harmless(line, true)
+    line = width and text.wrap(line, math.max(width - INDENT, 1), INDENT) or line
+    out[#out + 1] = ("%-8s  %s\n"):format(time, line)
   end
 end
 

@@ -4,6 +4,7 @@
 -- sample now), "interval" (the next deadline is another one), a table for the past, or nil: the window is drawn.
 --
 -- @module kstat.top.actions
+local core = require("kstat.core")
 local order = require("kstat.top.order")
 local text = require("kstat.text")
 
@@ -212,6 +213,15 @@ end
 
 -- --- overlays ---------------------------------------------------------------------------------------
 
+-- Appends a text in lines that fit the window: `head` stands before the first one, and blanks before the others.
+local function append(out, app, width, head, line)
+  local room = math.max(width - core.columns_of(head), 10)
+  line = head .. text.wrap(text.harmless(line, app.utf8), room, width - room)
+  for part in (line .. "\n"):gmatch("(.-)\n") do
+    out[#out + 1] = part
+  end
+end
+
 -- Why a row is in its state: told anew of each sample, as long as the row is there.
 local explained = {}
 
@@ -223,9 +233,8 @@ function explained.lines(app, width)
   local lines = row and explained.part.report.explain(row, explained.part.given) or { "it is not there any more" }
   local out = {}
   for _, line in ipairs(lines) do
-    for part in (text.wrap(text.harmless(line, app.utf8), math.max(width - 2, 10), 4) .. "\n"):gmatch("(.-)\n") do
-      out[#out + 1] = " " .. part
-    end
+    local blanks, words = line:match("^( *)(.*)")
+    append(out, app, width, " " .. blanks, words)
   end
   return out
 end
@@ -241,17 +250,22 @@ end
 
 local help = {}
 
-function help.lines(app)
+function help.lines(app, width)
   local out = {}
+  local function add(name, about)
+    append(out, app, width, (" %-12s "):format(name), about)
+  end
   for _, line in ipairs(actions.HELP) do
-    out[#out + 1] = " " .. line
+    add(line:sub(1, 12), line:sub(14))
   end
   for key, own in pairs(app.shown.view.keys or {}) do
-    out[#out + 1] = (" %-12s %s"):format(key, own.help)
+    add(key, own.help)
   end
   for _, part in ipairs(app.shown.parts) do
     for _, column in ipairs(part.columns or {}) do
-      out[#out + 1] = column.about and (" %-12s %s"):format(column.title, column.about) or nil
+      if column.about then
+        add(text.harmless(column.title, app.utf8), column.about)
+      end
     end
   end
   return out
@@ -276,7 +290,7 @@ actions.HELP = {
   "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
   "g            go to a time: 14:32, yesterday 3:12, -3h",
   "N  n         the moment before, behind, at which a state changed",
-  "h  ?         this, and back;  ctrl-l  writes all that is shown anew;  q  the end",
+  "h  ?         this, and back;  ctrl-l  draws all anew;  q  the end",
   "",
 }
 
@@ -386,6 +400,5 @@ function actions.act(app, key)
   local act = KEYS[key]
   return act and act(app)
 end
-
 
 return actions
