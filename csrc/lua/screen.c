@@ -347,10 +347,10 @@ screen_read(lua_State *L)
 	hrtime_t deadline = ks_lua_checkdeadline(L, 2);
 
 	for (;;) {
-		char bytes[256], keys[sizeof(bytes) + ANSWER_SIZE];
+		struct ks_wait_input in = { .fd = s->fd };
+		char keys[sizeof(in.bytes) + ANSWER_SIZE];
 		hrtime_t until;
 		enum ks_wait why;
-		ssize_t n = 0;
 
 		if (!write_rest(s))
 			return push_reason(L, "closed");
@@ -359,15 +359,13 @@ screen_read(lua_State *L)
 			return push_reason(L, "ready");
 		}
 		until = next_look(s, deadline);
-		why = ks_wait_files(until, s->fd, has_rest(s) && ks_terminal_entered() ? s->out : -1);
-		if (why == KS_WAIT_INPUT) {
-			n = read(s->fd, bytes, sizeof(bytes));
-			if ((n < 0 && errno != EINTR && errno != EAGAIN) || (n <= 0 && is_gone(s->fd)))
-				return push_reason(L, "closed");
-			if (n <= 0)
-				return push_reason(L, ks_wait_word(why));
+		why = ks_wait_files(until, &in, has_rest(s) && ks_terminal_entered() ? s->out : -1);
+		if (why == KS_WAIT_INPUT && in.n <= 0) {
+			bool is_wrong = in.n < 0 && errno != EINTR && errno != EAGAIN;
+
+			return push_reason(L, is_wrong || is_gone(s->fd) ? "closed" : ks_wait_word(why));
 		}
-		if (push_keys(L, s, keys, n > 0 ? take_answers(s, bytes, (size_t)n, keys) : 0))
+		if (push_keys(L, s, keys, in.n > 0 ? take_answers(s, in.bytes, (size_t)in.n, keys) : 0))
 			return 1;
 		if (why != KS_WAIT_INPUT && why != KS_WAIT_OUTPUT && (why != KS_WAIT_TIME || until == deadline))
 			return push_reason(L, ks_wait_word(why));

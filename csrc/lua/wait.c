@@ -51,9 +51,11 @@ hold_signals(sigset_t *before)
 
 /* Waits for at most so many nanoseconds, with the signals of that mask; the mask NULL: looks without waiting. */
 static enum ks_wait
-poll_files(int in, int out, hrtime_t left, const sigset_t *mask)
+poll_files(struct ks_wait_input *in, int out, hrtime_t left, const sigset_t *mask)
 {
-	struct pollfd files[] = { { .fd = in, .events = POLLIN }, { .fd = out, .events = POLLOUT } };
+	struct pollfd files[] = {
+		{ .fd = in != NULL ? in->fd : -1, .events = POLLIN }, { .fd = out, .events = POLLOUT }
+	};
 	struct timespec ts = { (time_t)(left / KS_NANOSEC), (long)(left % KS_NANOSEC) };
 
 	switch (mask != NULL ? ppoll(files, 2, &ts, mask) : poll(files, 2, 0)) {
@@ -62,12 +64,15 @@ poll_files(int in, int out, hrtime_t left, const sigset_t *mask)
 	case 0:
 		return KS_WAIT_TIME;
 	default:
-		return files[0].revents != 0 ? KS_WAIT_INPUT : KS_WAIT_OUTPUT;
+		if (files[0].revents == 0)
+			return KS_WAIT_OUTPUT;
+		in->n = read(in->fd, in->bytes, sizeof(in->bytes));
+		return KS_WAIT_INPUT;
 	}
 }
 
 enum ks_wait
-ks_wait_files(hrtime_t deadline, int in, int out)
+ks_wait_files(hrtime_t deadline, struct ks_wait_input *in, int out)
 {
 	enum ks_wait why = KS_WAIT_TIME;
 	sigset_t before;
@@ -81,7 +86,7 @@ ks_wait_files(hrtime_t deadline, int in, int out)
 			why = flag;
 			break;
 		}
-		if (in >= 0 && ks_wait_resized) {
+		if (in != NULL && ks_wait_resized) {
 			ks_wait_resized = 0;
 			why = KS_WAIT_SIGNAL;
 		}
@@ -122,7 +127,7 @@ ks_wait_word(enum ks_wait why)
 static int
 wait_call(lua_State *L)
 {
-	lua_pushstring(L, ks_wait_word(ks_wait_files(ks_lua_checkdeadline(L, 1), -1, -1)));
+	lua_pushstring(L, ks_wait_word(ks_wait_files(ks_lua_checkdeadline(L, 1), NULL, -1)));
 	return 1;
 }
 

@@ -100,12 +100,12 @@ describe("a screen", function()
   it("keeps answers from the keys, also one that comes in two pieces", function()
     local _, seen = play("", {}, "answers:0", "await:\\x1b[5n", "type:" .. ("x"):rep(254) .. "\\x1b[0n\\x1b[Aq",
       "await:<leave>")
-    assert.equal(('1 frames, keys %s, busy'):format(("x"):rep(254) .. "^[Aq"), seen)
+    assert.matches(("^1 frames, keys %s, busy"):format(("x"):rep(254) .. "%^%[Aq"), seen) -- and ready after a second
   end)
 
   it("gives the key that begins as answers do", function()
     local _, seen = play("", {}, "answers:0", "await:\\x1b[5n", "type:a\\x1b", "type:\\x1b[q", "await:<leave>")
-    assert.equal('1 frames, keys a^^[q, busy', seen)
+    assert.matches("^1 frames, keys a%^%^%[q, busy", seen)
   end)
 
   it("leaves no answer to the next program", function()
@@ -128,12 +128,19 @@ describe("a screen", function()
     assert.matches("^1 frames, keys q, busy", seen)
   end)
 
-  it("is entered again where nothing can stop its process", function()
-    local out, seen = play("if why == 'continued' then draw() end", {}, "await:\\x1b[5n", "type:\\x1a", "await:<leave>",
-      "await:<enter>", "await:\\x1b[5n", "type:q", "await:<leave>")
-    assert.matches('^2 frames, keys q, busy ', seen)
-    assert.equal(2, count(out, "\27[m\27[H"))
-  end)
+  -- Also if the key comes when an answer was noticed, and is not read yet.
+  for what, before in pairs({ [""] = "",
+    [", at any moment"] = "strace -o /dev/null -e inject=ppoll:delay_exit=300000" }) do
+    it("is entered again where nothing can stop its process" .. what, function()
+      if run.shell(before .. " true").status ~= 0 then
+        return pending("processes cannot be traced here: no strace, or no ptrace()")
+      end
+      local out, seen = play("if why == 'continued' then draw() end", { before = before }, "await:\\x1b[5n", "wait:0.1",
+        "type:\\x1a", "await:<leave>", "await:<enter>", "await:\\x1b[5n", "type:q", "await:<leave>")
+      assert.matches('^2 frames, keys q, busy ', seen)
+      assert.equal(2, count(out, "\27[m\27[H"))
+    end)
+  end
 
   it("draws the whole frame in a window of another size", function()
     local out = play("if core.terminal(1) == 2 and drawn == 1 then draw() end", { rows = 2 }, "await:\\x1b[5n",
