@@ -32,13 +32,16 @@ function M.it(it, pending)
   end
 end
 
---- Starts a line of sh on a terminal of that size. Close what it returns.
+--- Starts a line of sh on a terminal of that size. Close what it returns. All that runs there shares the lock of a file,
+-- by descriptor 9, so that close() can wait for the last of it.
 function M.start(line, width, height)
   count = count + 1
-  local self = setmetatable({ socket = ("kstat-spec-%s-%d"):format(os.tmpname():match("[^/]*$"), count) }, session)
+  local lock = os.tmpname()
+  local socket = ("kstat-spec-%s-%d"):format(lock:match("[^/]*$"), count)
+  local self = setmetatable({ lock = lock, socket = socket }, session)
   open[self] = true
   self:tmux("-f /dev/null new-session -d -x %d -y %d %s", width or 80, height or 24, run.quote(
-    "export LC_ALL=C.UTF-8 TZ=UTC; " .. line))
+    ("exec 9>%s; flock -s 9; export LC_ALL=C.UTF-8 TZ=UTC; %s"):format(lock, line)))
   return self
 end
 
@@ -79,9 +82,14 @@ function session:tty()
   return (self:tmux("display-message -p '#{pane_tty}'").out:match("%S+"))
 end
 
+--- Hangs up, and waits until the programs have ended: what they write at their end is not in the way of the next spec.
 function session:close()
-  open[self] = nil
-  self:tmux("kill-server")
+  if open[self] then
+    open[self] = nil
+    local r = self:tmux("kill-server; flock -w 60 %s true", self.lock)
+    os.remove(self.lock)
+    assert(r.status == 0, "a program runs on without its terminal")
+  end
 end
 
 return M
