@@ -110,6 +110,19 @@ function M.await(what, condition)
   error("waited too long for " .. (type(what) == "function" and what() or what), 2)
 end
 
+--- Compares again and again what others on the machine may change meanwhile: `compare` returns what is wrong, by name.
+-- Returns what was wrong each of six times: a disturbance is of some figures at some times, a fault of one at all.
+function M.always_wrong(compare)
+  local wrong = compare()
+  for _ = 2, 6 do
+    local again = next(wrong) and compare() or {}
+    for name in pairs(wrong) do
+      wrong[name] = again[name]
+    end
+  end
+  return wrong
+end
+
 --- Starts a program in the background; returns the id of its process, for M.stop().
 -- program: what sh can exec, such as "env NAME=value program argument"; out: the file for what it prints.
 function M.start(program, out)

@@ -253,9 +253,10 @@ describe("kstatlua exporter --names node", function()
     local port = run.await("node_exporter's port", function()
       return run.shell(("ss -ltnpH | grep 'pid=%s,' | grep -o '127.0.0.1:[0-9]*'"):format(theirs)).out:match(":(%d+)")
     end)
-    local texts, both, wrong, families
-    local function compare()
-      texts, both, wrong, families = {}, 0, {}, {}
+    local texts, both, families
+    local wrong = run.always_wrong(function()
+      local found = {}
+      texts, both, families = {}, 0, {}
       for i, at in ipairs({ own, port, port, own, port }) do -- the first looks open files
         texts[i] = "\n" .. run.shell("curl -s 127.0.0.1:" .. at .. "/metrics").out
       end
@@ -265,16 +266,12 @@ describe("kstatlua exporter --names node", function()
           both = both + 1
           families[name:match("^[%w_]+")] = true
           if not is_between(name, value, before[name], after[name]) then
-            wrong[#wrong + 1] = ("%s: %s, node_exporter: %s, %s"):format(name, value, before[name], after[name])
+            found[name] = ("%s, node_exporter: %s, %s"):format(value, before[name], after[name])
           end
         end
       end
-      return #wrong == 0
-    end
-    -- Others may use and release much memory between two looks; what is wrong is wrong each time.
-    for _ = 1, 5 do
-      if compare() then break end
-    end
+      return found
+    end)
     run.stop(ours)
     run.stop(theirs)
     run.remove_directory(dir)
