@@ -246,11 +246,13 @@ describe("prstat on this machine", function()
   -- A process that uses all of a CPU for a moment, and then sleeps; its parent waits for it.
   before_each(function()
     file = os.tmpname()
-    local busy = ("%s -e 'local t = os.clock() while os.clock() < t + 0.3 do end io.read()'"):format(run.lua)
+    local busy = ("%s -e 'local t = os.clock() while os.clock() < t + 0.3 do end print(\"used\") io.flush() io.read()'")
+      :format(run.lua)
     run.write_file(file .. ".sh", ("mkfifo %s.in\n%s <%s.in &\necho $!\nexec 3>%s.in\nwait\n"):format(file, busy, file,
       file))
     run.start("sh " .. file .. ".sh", file)
-    pid = run.await("a process", function() return run.read_file(file):match("%d+") end)
+    -- It has slept before, too, when it opened its input.
+    pid = run.await("a process that used a CPU", function() return run.read_file(file):match("^(%d+)\nused\n") end)
     run.await("its sleep", function() return run.read_file(("/proc/%s/stat"):format(pid)):find("%) S") end)
   end)
   after_each(function()
@@ -294,8 +296,10 @@ describe("prstat on this machine", function()
   end)
 
   it("shows the CPU time of a busy process, and its waiting for a CPU", function()
-    local loop = "taskset -c 0 " .. run.lua .. " -e 'while true do end'"
-    local busy, rival = run.start(loop, "/dev/null"), run.start(loop, "/dev/null") -- of one CPU, whoever else runs
+    -- Both on one CPU, whoever else runs: the first that this process may have.
+    local cpu = run.read_file("/proc/self/status"):match("Cpus_allowed_list:%s*(%d+)")
+    local loop = ("taskset -c %s %s -e 'while true do end'"):format(cpu, run.lua)
+    local busy, rival = run.start(loop, "/dev/null"), run.start(loop, "/dev/null")
     run.await("the loop", function() -- after an exec a process has a new kstat
       return (run.read_file(("/proc/%s/comm"):format(busy)) or ""):find("lua", 1, true)
     end)

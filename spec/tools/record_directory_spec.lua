@@ -233,7 +233,10 @@ kstat-20231117-100000.rec
     local script = [[i=0; before=0
       while [ $i -lt KILLS ]; do
         d=DIR limit=100M; [ $((i % 3)) != 0 ] || d=DIR.small limit=64k
+        known=$(ls -d $d 2>&-)
         HOST record --directory $d --keep-bytes $limit unix 0.001 & p=$!
+        # The first one in a directory has written a sample; on a slow machine others may not get so far.
+        [ -n "$known" ] || until [ $(HOST DIR.lua $d) -gt 0 ]; do sleep 0.01; done
         sleep 0.0$((i % 10 / 2 + 1))$((i * 7 % 10)); kill -9 $p; wait $p 2>/dev/null
         i=$((i + 1))
         now=$(HOST DIR.lua $d) || echo "after $i kills: $d"
