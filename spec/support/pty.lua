@@ -32,8 +32,8 @@ function M.it(it, pending)
   end
 end
 
---- Starts a line of sh on a terminal of that size. Close what it returns. All that runs there shares the lock of a file,
--- by descriptor 9, so that close() can wait for the last of it.
+--- Starts a line of sh on a terminal of that size. Close what it returns. All that runs there shares the lock of a
+-- file, by descriptor 9, so that close() can wait for the last of it.
 function M.start(line, width, height)
   count = count + 1
   local lock = os.tmpname()
