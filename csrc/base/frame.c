@@ -394,7 +394,26 @@ write_cell(struct update *u, int row, int column)
 	u->column = cell->narrow && column + 1 < u->now->columns ? column + 1 : -1;
 }
 
-/* Writes what changed in a row. Blanks at its end are erased behind the text if that is shorter. */
+static void
+erase_line(struct update *u)
+{
+	if ((u->style & ON_BLANKS) != 0)
+		set_style(u, 0);
+	ks_buf_adds(u->out, ERASE_LINE);
+}
+
+static bool
+has_disputed(const struct ks_cell *cells, int n)
+{
+	while (n > 0 && (cells[n - 1].narrow || cells[n - 1].len == 0))
+		n--;
+	return n > 0;
+}
+
+/*
+ * Writes what changed in a row. Blanks at its end are erased behind the text if that is shorter. Where nothing is known
+ * of a row, one with a character that may be narrower on the terminal is erased first: that covers less than it should.
+ */
 static void
 update_row(struct update *u, int row)
 {
@@ -406,6 +425,10 @@ update_row(struct update *u, int row)
 		return;
 	while (text > 0 && is_blank(&u->now->cells[first + (size_t)text - 1]))
 		text--;
+	if (u->before == NULL && has_disputed(&u->now->cells[first], columns)) {
+		go(u, row, 0);
+		erase_line(u);
+	}
 	while (to > 0 && !differs(u, first + (size_t)to - 1))
 		to--;
 	for (from = text; from < to && !differs(u, first + (size_t)from); from++)
@@ -420,9 +443,7 @@ update_row(struct update *u, int row)
 		return;
 	if (u->row != row || u->column < text || u->column > from)
 		go(u, row, from);
-	if ((u->style & ON_BLANKS) != 0)
-		set_style(u, 0);
-	ks_buf_adds(u->out, ERASE_LINE);
+	erase_line(u);
 }
 
 /* --- rows that moved --- */

@@ -170,6 +170,11 @@ describe("a frame", function()
     assert.equal("\27[m\27[Habc\11\r\27[K", (update({ "abc" }, nil, 3, 2)))
   end)
 
+  it("erases a row first in which a character may take less room than it should", function()
+    assert.matches("^\27%[m\27%[H\27%[K👍", (update({ "👍🏽x" }, nil)))
+    assert.not_matches("^\27%[H\27%[K", (update({ "👍🏽x" }, { "y" })))
+  end)
+
   it("changes the style where needed", function()
     assert.equal("\27[H\27[31mx\27[m", update({ "\27[31mx" }, { "x" }))
     assert.equal("\27[H\27[31ma b\27[m", update({ "\27[31ma\27[m \27[31mb" }, { "x x" }))
