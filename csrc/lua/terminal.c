@@ -205,7 +205,8 @@ ks_terminal_enter(int in, int out, const char *leave, size_t n)
 	/* A read never waits: ppoll() does, and lets signals in. */
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
-	while (tcsetattr(in, TCSADRAIN, &raw) != 0) {
+	/* Nothing of it is about output, which a terminal may hold for ever (Ctrl-S): no need to wait for that. */
+	while (tcsetattr(in, TCSANOW, &raw) != 0) {
 		int err = errno;
 
 		if (err == EINTR)
