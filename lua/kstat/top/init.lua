@@ -91,9 +91,9 @@ function run:travel(action)
     while ok == "working" do
       app.message = message
       self:draw()
-      local list, why = self:keys(core.gethrtime())
-      if list and #list > 0 or why == "interrupted" or why == "closed" then
-        return
+      local why = self:type_ahead(core.gethrtime())
+      if self.typed[1] or why == "interrupted" or why == "closed" then
+        return -- what a key asks for is done next
       end
       ok, message = self.past[what](self.past, action[2])
     end
@@ -122,20 +122,21 @@ function run:draw()
   self.waiting = not self.screen:draw(lines)
 end
 
--- What is typed until the deadline: keys, or nil and why there are none.
-function run:keys(deadline)
+-- Puts what is typed until the deadline into `typed`, where nothing waits. Returns why nothing is.
+function run:type_ahead(deadline)
   local pending = self.pending
+  if self.typed[1] then
+    return nil
+  end
   local limit = pending ~= "" and math.min(deadline, core.gethrtime() + ESCAPE_NS) or deadline
   local bytes, why = self.screen:read(limit)
-  local list
-  if bytes then
-    list, self.pending = keys.parse(pending .. bytes)
-    return list
-  elseif why == "time" and pending ~= "" then
-    list, self.pending = keys.parse(pending, true)
-    return list
+  if bytes or why == "time" and pending ~= "" then
+    self.typed, self.pending = keys.parse(pending .. (bytes or ""), not bytes)
+    return nil
+  elseif why == "continued" then
+    self.screen:enter()
   end
-  return nil, why
+  return why
 end
 
 -- Does what a key asks for. False: the loop is to end.
@@ -169,16 +170,14 @@ function run:wait()
       self:draw() -- it may be long until the next key
     end
     local deadline = more and core.gethrtime() or idle and core.gethrtime() + 3600e9 or self.deadline
-    local list, why = self:keys(deadline)
+    local why = self:type_ahead(deadline)
     if why == "time" and not idle then
       return true
     elseif why == "interrupted" or why == "closed" then
       return false
-    elseif why == "continued" then
-      self.screen:enter()
     end
-    for _, key in ipairs(list or {}) do
-      if not self:key(key) then
+    while self.typed[1] do
+      if not self:key(table.remove(self.typed, 1)) then
         return false
       end
     end
@@ -235,7 +234,7 @@ function top.run(given)
     return nil, message
   end
   local self = setmetatable({ screen = screen, sampling = sampling.new(given.open, given.is_replay), ticks = 0,
-    pending = "", past = given.past, source = given.source, only_past = given.only_past }, run)
+    pending = "", typed = {}, past = given.past, source = given.source, only_past = given.only_past }, run)
   self.app = application.new({ views = given.views, view = given.view, interval = given.interval,
     filter = given.filter, about = given.about, host = given.host or machine.host(),
     coloured = colour.wanted(given.color), group = sampling.group })
