@@ -16,6 +16,7 @@ local screen_table = {}
 
 -- Columns that names keep in any window, those that they get before others leave for them, and those of a whole text.
 local LEAST, READABLE, LEAST_WHOLE = 8, 20, 28
+local DEEPEST = 20 -- levels of a tree by which names are indented
 
 -- The column that takes what the others leave: the first text. Where there is none, the first column, which becomes
 -- narrower, and never wider than it has to be.
@@ -106,6 +107,26 @@ local function width_of(shown)
   return find(shown, "[^ -~]") and core.columns_of(shown) or #shown
 end
 
+-- A text that takes at most so much room; several lines where it is to be whole.
+local function shortened(column, shown, room)
+  if width_of(shown) <= room then
+    return shown
+  end
+  return column.whole and text.wrap(shown, room, 0) or column.elide == "end" and text.cut(shown, room) or
+    text.shorten(shown, room)
+end
+
+-- The columns by which the name of a row of a tree is indented.
+local function indent_of(depth)
+  return 2 * math.min(depth, DEEPEST)
+end
+
+-- A name as its column shows it. The indentation may take no more than half of the room from a name that is long.
+local function name_of(column, shown, room, depth)
+  local indent = math.min(indent_of(depth), math.max(math.floor(room / 2), room - width_of(shown)))
+  return (" "):rep(indent) .. shortened(column, shown, room - indent)
+end
+
 -- The texts of a row's cells.
 local function texts_of(self, values, utf8, depth)
   local texts, widths = {}, self.widths
@@ -115,10 +136,7 @@ local function texts_of(self, values, utf8, depth)
       if find(shown, "[^ -~]") then
         shown = text.harmless(shown, utf8)
       end
-      if i == self.flexible and depth and depth > 0 then
-        shown = ("  "):rep(math.min(depth, 20)) .. shown
-      end
-      local width = width_of(shown)
+      local width = width_of(shown) + (depth and i == self.flexible and indent_of(depth) or 0)
       texts[i], widths[i] = shown, width > widths[i] and width or widths[i]
     end
   end
@@ -143,11 +161,8 @@ local function lines_of(self, list, rooms, layout, texts, values)
   local cells = {}
   for at, i in ipairs(list) do
     local column = self.columns[i]
-    local shown = texts[i]
-    if width_of(shown) > rooms[i] then
-      shown = column.whole and text.wrap(shown, rooms[i], 0) or
-        column.elide == "end" and text.cut(shown, rooms[i]) or text.shorten(shown, rooms[i])
-    end
+    local shown = i == self.flexible and values.depth and name_of(column, texts[i], rooms[i], values.depth) or
+      shortened(column, texts[i], rooms[i])
     cells[at] = self.coloured and values and not column.whole and
       colour.paint(shown, output.state_of(column, values[i])) or shown
   end
