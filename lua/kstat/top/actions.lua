@@ -14,6 +14,10 @@ local INTERVALS = { 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 15, 30, 60, 120, 300, 600, 36
 
 local function change_interval(direction)
   return function(app)
+    if app.mode == "past" then
+      app.message = "the interval is that of the recording; [ ] go a minute, { } an hour"
+      return nil
+    end
     local first, last = direction > 0 and 1 or #INTERVALS, direction > 0 and #INTERVALS or 1
     for i = first, last, direction do
       if (INTERVALS[i] - app.interval) * direction > 1e-9 then
@@ -315,7 +319,7 @@ local function filter(app)
 end
 
 local function go(app)
-  app.prompt = { label = "time: ", text = "", done = function(_, time)
+  app.prompt = { label = "time: ", text = "", hint = require("kstat.top.past").FORMS, done = function(_, time)
     return time ~= "" and { "to", time } or nil
   end }
 end
@@ -352,12 +356,13 @@ local KEYS = {
   up = scroll(0, -1), down = scroll(0, 1), k = scroll(0, -1), j = scroll(0, 1), pageup = scroll(-1, 0),
   pagedown = scroll(1, 0), home = scroll(0, -1e9), ["end"] = scroll(0, 1e9),
   [" "] = function(app)
-    if app.mode == "live" or app.mode == "paused" then
-      app.mode = app.mode == "live" and "paused" or "live"
+    if app.mode == "past" then
+      app.message = "the past stands still; left and right go a sample"
+      return nil
     end
     return "interval"
   end,
-  ["."] = function() return "step" end,
+  ["."] = function(app) return app.mode == "past" and { "step", 1 } or "step" end,
   escape = function(app)
     app.shown.selected = nil
     app:set_filter("")
@@ -367,6 +372,7 @@ local KEYS = {
   ["{"] = past("by", -3600), ["}"] = past("by", 3600), N = past("change", -1), n = past("change", 1),
   L = past("live"),
 }
+    app.mode = app.mode == "live" and "paused" or app.mode == "paused" and "live" or app.mode
 for i = 1, 9 do
   KEYS[tostring(i)] = show(i)
 end

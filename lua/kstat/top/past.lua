@@ -12,10 +12,14 @@ local selector = require("kstat.selector")
 
 local past = {}
 
+--- Times as moment:to() takes them, for those who are asked for one.
+past.FORMS = "3:12, yesterday 3:12, mon 9:00, 2026-11-22 3:12, -1h30m"
+
 local moment = {}
 moment.__index = moment
 
 local FIRST, LAST = "this is the first sample", "this is the last sample"
+local EARLY = 1e8 -- s since 1970: no recording is as old, and who types such a number means something else
 local SLICE = 50e6 -- ns that a search takes before the screen is drawn
 
 local function date(time)
@@ -175,9 +179,12 @@ end
 function moment:to(time)
   local remark
   if type(time) == "string" then
-    time, remark = core.when(time, self.reference or self.last)
+    local typed = time
+    time, remark = core.when(typed, self.reference or self.last)
     if not time then
       return nil, remark
+    elseif typed:find("^%d+$") and time < EARLY and self.first > EARLY then
+      return nil, ("'%s' is no time such as %s"):format(typed, past.FORMS)
     end
   end
   local ok, message = settle(self, locate(self, time, 2))

@@ -94,7 +94,8 @@ end
 local function last_line(self)
   local shown = self.shown
   if self.prompt then
-    return (" %s%s_%s"):format(self.prompt.label, self.prompt.text, self.problem and "   " .. self.problem or "")
+    local hint = self.problem or self.prompt.text == "" and self.prompt.hint
+    return (" %s%s_%s"):format(self.prompt.label, self.prompt.text, hint and "   " .. hint or "")
   elseif self.message then
     return " " .. self.message
   end
