@@ -170,6 +170,7 @@ describe("the past of the screen", function()
     assert.same({ true, 4600 }, { ok, seconds(p) })
     assert.matches("^the last sample is of %S+ %S+$", message)
     assert.same({ nil, "'x' is not a time such as '-3h'" }, { p:to("x") })
+    assert.same({ nil, "'99' is no time such as " .. past.FORMS }, { p:to("99") })
     assert.equal(4600, seconds(p))
   end)
 
@@ -263,6 +264,9 @@ describe("the past of the screen", function()
     end
     assert.same({ 1500, 2000, 2010 }, seen)
     assert.same({ nil, "no state changes up to the last sample" }, { change(p, 1) })
+    p:to(START)
+    assert.is_true(change(p, 1))
+    assert.equal(1000, seconds(p)) -- from the first sample, of which no interval is known
     p:to(START + 3600)
     assert.equal((" "):rep(36), past.open({ capture = dir }):states(36, 3600))
     p:states(36, 3600)

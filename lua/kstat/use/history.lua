@@ -193,7 +193,7 @@ local function look_forth(self, search, deadline)
   end
   local is_other = interval.states and search.states and interval.states ~= search.states
   search.at, search.states = interval.to, interval.states or search.states
-  return is_other and interval.to
+  return is_other and interval.to or false -- an interval without states is a start of the machine, or the first one
 end
 
 local function look_back(self, search, deadline)
