@@ -183,6 +183,15 @@ describe("a screen", function()
     assert.matches("\n NAME +LESS\n c +x\n", plain(lines))
   end)
 
+  it("leaves names half of their column, however deep a tree is", function()
+    local screen_table = require("kstat.top.table")
+    local columns = require("kstat.report.declare").columns({ { "NAME", "name" }, { "N", "n", format = "%d" } }, {})
+    local _, lines = screen_table.lines(screen_table.new(columns), {
+      { "above", 1, depth = 1 }, { "a name that is too long", 2, depth = 30 }, { "x", 3, depth = 30 },
+    }, 24, false)
+    assert.same({ { "   above               1" }, { "           a nam~ long 2" }, { (" "):rep(21) .. "x 3" } }, lines)
+  end)
+
   it("goes to the view that a row names, and back to what was selected", function()
     start()
     app.tick()
