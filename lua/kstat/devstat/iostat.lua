@@ -324,24 +324,40 @@ local function shown_entries(o)
   return shown
 end
 
--- Reads the devices, and chooses anew if they changed.
-local function follow(ks, o)
-  local reader, message = o.reader, nil
-  if not reader then
-    reader, message = devstat.open(ks)
-  else
+-- Reads the devices. What was read before is what they are compared with.
+local function read(ks, o)
+  local message
+  if not o.reader then
+    o.reader, message = devstat.open(ks)
+  elseif o.now then
     o.history:add(o.now)
   end
-  o.reader, o.before = reader, o.now
-  if reader then
-    o.now, message = reader:read()
+  if o.reader then
+    o.before, o.now, message = o.now, o.reader:read()
   end
   if message then tool.stop(3, message) end
+end
+
+-- On a screen that goes through the past the sample before is any: it is read now.
+local function read_sample_before(ks, o)
+  if ks:previous(true) ~= nil then
+    o.history, o.now = devstat.history(), nil
+    read(ks, o)
+    local ok, message = ks:update(true)
+    if ok == nil then tool.stop(3, message) end
+  end
+end
+
+-- Reads the devices, and chooses anew if they changed.
+local function follow(ks, o)
+  local message
+  local is_past = o.screen and o.screen.past
+  if is_past then read_sample_before(ks, o) end
+  read(ks, o)
   o.etime = o.now.snap_time - (o.before and o.before.snap_time or 0)
-  o.is_back = o.etime < 0 -- on a screen, which may go back: what was before that is not known here
   if o.etime <= 0 then o.etime = 1 end
   o.changed = false
-  if o.now.changed or o.h then
+  if o.now.changed or o.h or is_past then
     local mode = (#o.names > 0 or #o.patterns > 0) and "only" or "add"
     o.changed, message = o.selection:apply(o.now.devices, o.now.generation, mode, o.names, o.patterns,
       math.min(o.max, 2147483647), o.h)
@@ -408,7 +424,6 @@ end
 
 local function text(_, _, _, o)
   local texts = {}
-  if o.is_back then return "" end
   local function out(...)
     texts[#texts + 1] = table.concat({ ... })
   end
