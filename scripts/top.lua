@@ -70,13 +70,16 @@ end
 -- `selectors`.
 local function show(what, given)
   local chains, status = {}, nil
-  function what.open(only, published)
-    local ks, message, code = tool.open(given, only, published)
-    status = code
+  local function add(ks)
     if ks and what.selectors and not chains[1] then
       tool.missing(tool.unmatched(ks, what.selectors, given), #what.selectors)
     end
     chains[#chains + 1] = ks
+  end
+  function what.open(only, published)
+    local ks, message, code = tool.open(given, only, published)
+    status = code
+    add(ks)
     return ks, message
   end
   what.interval, what.count, what.color = given.interval, given.count, given.color
@@ -87,6 +90,7 @@ local function show(what, given)
     what.count, what.interval = not given.interval and 1 or given.count, given.interval or 1
   elseif what.is_replay then
     what.past, what.only_past = open_past(given), given.replay ~= nil or is_past({})
+    add(what.past and what.past.chain)
     given = what.only_past and given or without_past(given)
   end
   what.host = given.host or (what.only_past or what.is_replay and not what.past) and "replay" or nil
@@ -121,9 +125,14 @@ local function reports_of(name, script, words)
   return list[1] and list or tool.stop(2, ("'%s' is no view: its script returns no kstat.report"):format(name))
 end
 
+-- The exit status is the one without a screen: 1 if no row had a name that was asked for.
 local function show_reports(list, given, what)
   what.views = { require("kstat.top.watch").view(list, given) }
-  return show(what, given[1])
+  local status, missing = show(what, given[1]), true
+  for _, report in ipairs(list) do
+    missing = missing and report.filters and not report.found
+  end
+  return status == 0 and missing and 1 or status
 end
 
 -- The number of the first operand, if that is a script; what the words before it say; and the script.

@@ -263,7 +263,8 @@ end
 -- The same as the rows that were made. Those that nobody made, totals and what is left of the rows that were cut off,
 -- are arrays of values with `last`.
 local function chosen_rows(self, d, now, prev, given)
-  local rows, _, totals, of = evaluation.evaluate(self, d, now, prev, given, self.filters)
+  local rows, matched, totals, of = evaluation.evaluate(self, d, now, prev, given, self.filters)
+  self.found = self.found or matched > 0
   rows[#rows + 1] = totals
   for i = 1, #rows do
     local row = of[rows[i]]

@@ -249,11 +249,8 @@ local function text_sink(self, write)
   end
 end
 
--- The sink, when columns and heading are known; and the function that makes what it shows.
-function report:open_sink(form, given, ks, write)
-  if self.text and form == "table" then
-    return text_sink(self, write)
-  end
+-- Makes the columns that are known when the chain is open.
+function report:open_columns(given, ks)
   if self.make_columns then
     self.columns = declare.columns(self.make_columns(given, ks), self.state)
     local message = given.sort and self:cannot_sort(given.sort)
@@ -261,6 +258,14 @@ function report:open_sink(form, given, ks, write)
       usage(self, message)
     end
   end
+end
+
+-- The sink, when columns and heading are known; and the function that makes what it shows.
+function report:open_sink(form, given, ks, write)
+  if self.text and form == "table" then
+    return text_sink(self, write)
+  end
+  self:open_columns(given, ks)
   local look = { coloured = form == "table" and require("kstat.colour").wanted(given.color) }
   for field, value in pairs(self) do
     look[field] = value

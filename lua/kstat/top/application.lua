@@ -9,7 +9,6 @@
 local mistake = require("kstat.mistake")
 local options = require("kstat.options")
 local order = require("kstat.top.order")
-local declare = require("kstat.report.declare")
 local screen_table = require("kstat.top.table")
 local window = require("kstat.top.window")
 
@@ -106,12 +105,8 @@ end
 -- The columns of a part, known when its chain is open.
 local function prepare(part, chain)
   local report = part.report
-  local columns = report.columns
-  if report.make_columns then
-    columns = declare.columns(report.make_columns(part.given, chain), report.state)
-    report.columns = columns
-  end
-  part.columns, part.table = columns, screen_table.new(columns)
+  report:open_columns(part.given, chain)
+  part.columns, part.table = report.columns, screen_table.new(report.columns)
 end
 
 -- Brings the rows of a part into the order in which they are shown.

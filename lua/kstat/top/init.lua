@@ -24,8 +24,10 @@ local WORK_NS = 5e6 -- what is done at a time between two looks at the keys
 local run = {}
 run.__index = run
 
+local FAILED = {} -- the metatable of what could not be read
+
 local function fail(message)
-  error({ message = message })
+  error(setmetatable({ message = message }, FAILED))
 end
 
 -- --- samples ------------------------------------------------------------------------------------
@@ -249,7 +251,7 @@ function top.run(given)
   end, with_traceback)
   core.looping(false)
   screen:close()
-  if not ok and type(problem) == "table" and problem.message then
+  if not ok and getmetatable(problem) == FAILED then
     return nil, problem.message
   elseif not ok then
     error(problem, 0)

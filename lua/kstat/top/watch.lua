@@ -135,7 +135,8 @@ end
 -- @tparam {table,...} given their options
 -- @treturn table view
 function watch.view(reports, given)
-  local view = { name = reports[1].name, sections = {} }
+  local none = reports[1].filters and ("nothing here is called '%s'"):format(table.concat(given[1].operands, "', '"))
+  local view = { name = reports[1].name, sections = {}, none = none }
   for i, report in ipairs(reports) do
     view.sections[i] = watch.section(report, given[i])
   end
