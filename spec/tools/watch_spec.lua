@@ -36,8 +36,9 @@ end)
 teardown(function() run.remove_directory(dir) end)
 
 -- The frames that a command prints, without their first lines.
-local function frames(words, lines)
-  local r = run.shell(("COLUMNS=90 LINES=%d TZ=UTC %s/kstatlua %s </dev/null"):format(lines or 24, run.bin, words))
+local function frames(words, lines, variables)
+  local r = run.shell(("%s COLUMNS=90 LINES=%d TZ=UTC %s/kstatlua %s </dev/null"):format(variables or "", lines or 24,
+    run.bin, words))
   assert.same({ "", 0 }, { r.err, r.status }, words)
   local list = {}
   for frame in r.out:gmatch("%S[^\n]+\n(.-)\n%f[%S%z]") do
@@ -49,7 +50,9 @@ end
 describe("a report on a screen", function()
   it("is a table, whose rows are completed when they are shown and whose totals come last", function()
     for _, words in ipairs({ "top -b %s/tree.lua 0.01 1", "%s/tree.lua --watch 0.01 1" }) do
-      local frame = frames(words:format(dir))[1]:gsub("  +", " ")
+      local frame = frames(words:format(dir))[1]
+      assert.matches("^ name  n late *\n", frame) -- figures stand beside the names
+      frame = frame:gsub("  +", " ")
       assert.equal(" name n late\n leaf 2 late leaf\n root 1 late root\n total 3 -\n", frame)
     end
     local frame = frames("top -f leaf -b " .. dir .. "/tree.lua --top 1 leaf 0.01 1")[1]:gsub("  +", " ")
@@ -72,6 +75,14 @@ describe("a report on a screen", function()
     end
     local list = frames(("-r %s iostat -x --watch 1 2"):format(RECORDING))
     assert.matches("^ +extended device statistics *\n device [^\n]*\n vda [^\n]*\n$", list[2])
+  end)
+
+  it("is a table below the heading of fsstat, whose rows have names", function()
+    local list = frames("fsstat --watch 0.01 2", nil, run.tree_words("zfs"))
+    assert.matches("^   new  name  name [^\n]*\n  file remov [^\n]*\n +[^\n]* tank/[^\n]*\n +[^\n]* tank\n$", list[2])
+    list = frames("fsstat tank --watch 0.01 2", nil, run.tree_words("zfs"))
+    assert.matches("^   new [^\n]*\n  file remov [^\n]*\n +[^\n]* tank\n$", list[2])
+    assert.matches("\n %(neither vopstats[^\n]*\n$", frames(("-r %s fsstat --watch 1 2"):format(RECORDING))[2])
   end)
 
   it("may be one of several in a view", function()
@@ -117,8 +128,13 @@ describe("a report on a screen", function()
       assert.matches("^ouch: column 'bad': [^\n]*oops.lua:2: oops\n$", r.err)
       assert.equal(1, r.status)
     end
-    r = run.shell(("%s/kstatlua top %s/tree.lua nobody 0.01 2 </dev/null"):format(run.bin, dir))
-    assert.equal("mine: nothing here is called 'nobody'\n", r.err)
+    for words, message in pairs({ ["top %s/tree.lua nobody"] = "mine: nothing here is called 'nobody'\n",
+      ["fsstat nobody --watch"] = "fsstat: nothing here is called 'nobody'\n",
+      ["nicstat --sort nothing --watch"] = "nicstat: there is no column 'nothing' to sort by, [^\n]*\n" }) do
+      r = run.shell(("%s/kstatlua " .. words .. " 0.01 2 </dev/null"):format(run.bin, dir))
+      assert.matches("^" .. message .. "$", r.err)
+      assert.equal(words:find("sort") and 2 or 1, r.status)
+    end
   end)
 end)
 
@@ -135,11 +151,31 @@ describe("a report on a terminal", function()
   end)
 
   pty.it(it, pending)("goes back into what was recorded", function()
-    local t = pty.start(("%s/kstatlua iostat -x --watch; echo status $?; sleep 999"):format(
-      "KSTAT_SOURCE=" .. RECORDING .. " " .. run.bin), 80, 12)
-    local first = t:await("(%d%d:%d%d:%d%d PAST.*extended device.*\n vda )"):match("%d%d:%d%d:%d%d")
-    t:send("Left")
-    assert.is_true(t:await("device statistics", true):match("%d%d:%d%d:%d%d") <= first)
+    for _, command in ipairs({ "iostat -x", "devstat -x" }) do
+      local t = pty.start(("%s/kstatlua -r %s --at %d %s --watch; echo status $?; sleep 999"):format(run.bin, RECORDING,
+        1795409655, command), 80, 12) -- in the second fault, which writes to the disk
+      t:await("04:54:15 PAST.*extended device.*\n vda [^\n]* %d%d\n")
+      t:send("Left")
+      t:await("04:54:14 PAST.*extended device.*\n vda [^\n]* %d%d\n")
+      t:send(">")
+      t:await("lines of text", true)
+      t:send("q")
+      t:await("status 0", true)
+    end
+  end)
+
+  pty.it(it, pending)("does what a key is for that stops a search", function()
+    run.write_file(dir .. "/search.lua", ([[
+      local past = assert(require("kstat.top.past").open({ capture = %q }))
+      function past.change() return "working", "searching" end
+      local report = kstat.report({ select = "unix:0:system_misc", columns = { { "n", "ncpus" } } })
+      local view = require("kstat.top.watch").view({ report }, { report:read({}) })
+      require("kstat.top").run({ views = { view }, past = past, only_past = true })
+    ]]):format(RECORDING))
+    local t = pty.start(("%s/kstatlua %s/search.lua; echo status $?; sleep 999"):format(run.bin, dir), 80, 12)
+    t:await("PAST", true)
+    t:send("N")
+    t:await("searching", true)
     t:send("q")
     t:await("status 0", true)
   end)

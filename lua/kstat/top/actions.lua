@@ -97,6 +97,17 @@ end
 
 -- --- order and columns ------------------------------------------------------------------------------
 
+-- What a key does to a table; lines of text have no columns.
+local function of_table(act)
+  return function(app)
+    if app:part().rows.head then
+      app.message = "these are lines of text, which have no columns"
+      return nil
+    end
+    return act(app)
+  end
+end
+
 local function sort_by(direction)
   return function(app)
     local part = app:part()
@@ -290,9 +301,9 @@ actions.HELP = {
   "/            rows with a text, or that match /a regular expression/",
   "escape       no selection, all rows",
   "v            as a tree;  o  which columns are shown",
-  "space        pause and go on;  .  one interval at once;  +  -  longer, shorter",
+  "space        pause and go on;  .  the next sample at once;  +  -  longer, shorter intervals",
   "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
-  "g            go to a time: 14:32, yesterday 3:12, -3h",
+  "g            go to a time: 14:32, yesterday 3:12, mon 9:00, 2026-11-22 3:12, -3h",
   "N  n         the moment before, behind, at which a state changed",
   "h  ?         this, and back;  ctrl-l  draws all anew;  q  the end",
   "",
@@ -350,8 +361,9 @@ end
 
 local KEYS = {
   q = function() return "quit" end,
-  h = show_help, ["?"] = show_help, e = explain, ["/"] = filter, g = go, o = choose_columns, v = tree, r = reverse,
-  enter = enter, backspace = back, tab = next_part, ["<"] = sort_by(-1), [">"] = sort_by(1),
+  h = show_help, ["?"] = show_help, e = explain, ["/"] = filter, g = go, v = tree,
+  o = of_table(choose_columns), r = of_table(reverse), ["<"] = of_table(sort_by(-1)), [">"] = of_table(sort_by(1)),
+  enter = enter, backspace = back, tab = next_part,
   ["+"] = change_interval(1), ["="] = change_interval(1), ["-"] = change_interval(-1),
   up = scroll(0, -1), down = scroll(0, 1), k = scroll(0, -1), j = scroll(0, 1), pageup = scroll(-1, 0),
   pagedown = scroll(1, 0), home = scroll(0, -1e9), ["end"] = scroll(0, 1e9),
@@ -360,6 +372,7 @@ local KEYS = {
       app.message = "the past stands still; left and right go a sample"
       return nil
     end
+    app.mode = app.mode == "live" and "paused" or app.mode == "paused" and "live" or app.mode
     return "interval"
   end,
   ["."] = function(app) return app.mode == "past" and { "step", 1 } or "step" end,
@@ -372,7 +385,6 @@ local KEYS = {
   ["{"] = past("by", -3600), ["}"] = past("by", 3600), N = past("change", -1), n = past("change", 1),
   L = past("live"),
 }
-    app.mode = app.mode == "live" and "paused" or app.mode == "paused" and "live" or app.mode
 for i = 1, 9 do
   KEYS[tostring(i)] = show(i)
 end

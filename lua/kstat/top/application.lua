@@ -106,7 +106,7 @@ end
 local function prepare(part, chain)
   local report = part.report
   report:open_columns(part.given, chain)
-  part.columns, part.table = report.columns, screen_table.new(report.columns)
+  part.columns, part.table = report.columns, screen_table.new(report.columns, report.narrow)
 end
 
 -- Brings the rows of a part into the order in which they are shown.

@@ -18,24 +18,29 @@ local screen_table = {}
 local LEAST, READABLE, LEAST_WHOLE = 8, 20, 28
 local DEEPEST = 20 -- levels of a tree by which names are indented
 
--- The column that takes what the others leave: the first text. Where there is none, the first column, which becomes
--- narrower, and never wider than it has to be.
+-- The column that takes what the others leave: the first text of any width. Where there is none, the last text, or the
+-- first column, which becomes narrower, and never wider than it has to be.
 local function flexible(columns)
+  local last
   for i, column in ipairs(columns) do
-    if column.align == "left" and not column.whole and not column.width then
+    local is_name = column.align == "left" and not column.whole
+    if is_name and not column.width then
       return i, true
     end
+    last = is_name and i or last
   end
-  return 1, false
+  return last or 1, false
 end
 
 --- Prepares columns for a table.
 -- @tparam {column,...} columns of kstat.report.declare
+-- @tparam[opt] boolean narrow no column is wider than it has to be
 -- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see), `shown` (the numbers of those
 -- that the last lines had)
-function screen_table.new(columns)
+function screen_table.new(columns, narrow)
   local self = { columns = columns, hidden = {}, widths = {} }
   self.flexible, self.stretches = flexible(columns)
+  self.stretches = self.stretches and not narrow
   for i, column in ipairs(columns) do
     self.widths[i] = math.max(column.width or 0, core.columns_of(column.title))
     self.hidden[column.title] = column.hidden or nil

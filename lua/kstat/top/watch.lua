@@ -44,20 +44,19 @@ local function lines_of(text)
   return lines
 end
 
--- Returns function(d, now, prev, given, chain) that gives the text of a tick as the report shows it without a screen;
--- nil: its rows are a table. One with a heading is such a text, since its titles say little alone.
-local function text_of(report, given)
-  if report.text then
-    return report.text
-  end
+-- Returns function(rows, chain) that gives the text of rows as the report prints them, with their heading.
+local function printer(report, given)
   local sink, written
-  return report.heading and function(d, now, prev, _, chain)
+  return function(rows, chain)
     if not sink then
       given.color = "never"
       sink = report:open_sink("table", given, chain, function(text) written = text end)
     end
-    local rows, _, totals = report:evaluate(d, now, prev, given, report.filters)
-    sink.show(rows, { totals = totals })
+    local shown = {}
+    for i, row in ipairs(rows) do
+      shown[i] = report.values_of(report.columns, row)
+    end
+    sink.show(shown, {})
     return written
   end
 end
@@ -72,12 +71,12 @@ local function begins(list, other)
   return true
 end
 
--- Returns function(...) that gives the lines of a text's tick as rows, and those above them, which the first tick of
--- lines that follow each other had.
-local function lines_maker(text)
+-- Returns function(text) that gives the lines of a tick's text as rows, whether they follow those of earlier ticks, and
+-- the lines above them, which the first tick of lines that follow each other had.
+local function lines_maker()
   local above, follows = {}, false
-  return function(...)
-    local lines = lines_of(text(...))
+  return function(text)
+    local lines = lines_of(text)
     if follows and #lines == #above + 1 and begins(lines, above) then
       lines = { lines[#lines] } -- on paper a new page begins
     elseif #lines ~= 1 then
@@ -93,16 +92,22 @@ local function lines_maker(text)
 end
 
 -- Returns function(d, now, prev, given, chain) that gives the rows of a tick, whether they follow those of earlier
--- ticks, and the lines above them, nil for titles; and whether these are lines.
+-- ticks, and the lines above them, nil for titles. Figures below a heading that are nobody's are lines of text, as they
+-- are printed, because their titles say little alone.
 local function row_maker(report, given)
-  local text = text_of(report, given)
-  if text then
-    return lines_maker(text), true
+  local as_lines, print_rows = lines_maker(), printer(report, given)
+  if report.text then
+    return function(...) return as_lines(report.text(...)) end
   end
-  return function(...)
-    local rows = report:rows_of(...)
-    return rows, #rows == 1 and not has_name(report, rows[1])
-  end, false
+  return function(d, now, prev, _, chain)
+    local rows = report:rows_of(d, now, prev, given, chain)
+    local is_named = not rows[1] or has_name(report, rows[1])
+    if report.heading and not is_named then
+      return as_lines(print_rows(rows, chain))
+    end
+    rows.heading = type(report.heading) == "string" and report.heading or nil
+    return rows, #rows == 1 and not is_named
+  end
 end
 
 --- A section of a view, see kstat.top.application.
@@ -110,9 +115,10 @@ end
 -- @tparam table given its options
 -- @treturn table section
 function watch.section(report, given)
-  local rows_of, is_text = row_maker(report, given)
+  local rows_of = row_maker(report, given)
   local shown, kept = setmetatable({}, { __index = report, __newindex = report }), {}
-  if is_text then
+  rawset(shown, "narrow", true)
+  if report.text then
     rawset(shown, "columns", { { title = "", value = function() end, align = "left" }, fields = {} })
     rawset(shown, "make_columns", false)
   end
@@ -123,8 +129,9 @@ function watch.section(report, given)
     if not prev and not anew then
       return {} -- what is since creation is none of the intervals that the others are of
     end
+    local heading = rows.heading
     rows = append(follows and kept or {}, rows, now.time_of_day)
-    kept, rows.newest_last, rows.head = rows, follows, head
+    kept, rows.newest_last, rows.head, rows.heading = rows, follows, head, heading
     return rows
   end)
   return { report = shown, given = given }

@@ -10,12 +10,17 @@ local window = {}
 
 local FIRST = 4 -- rows that the first part has before others share: processors, memory, a disk and a link
 
+-- The lines above the rows of a part: those that they have, or titles, and the report's heading.
+local function above(part, title)
+  return part.rows.head or { part.rows.heading or title:find("%S") and title, part.rows.heading and title }
+end
+
 -- How many rows each part can show: each gets a line in turn as long as there are any. Returns the lines that are left,
 -- too.
 local function share(parts, room)
   local rooms, left, given = {}, room, true
   for i, part in ipairs(parts) do
-    local needs = #part.order + #part.texts > 0 and 1 + #(part.rows.head or { "titles" }) or 0
+    local needs = #part.order + #part.texts > 0 and 1 + #above(part, "titles") or 0
     if i > 1 and needs > 0 and left < 4 then
       needs = 0
     end
@@ -67,9 +72,8 @@ local function part_lines(self, part, room, spare, out)
   end
   part.table.sort, part.table.coloured = part.sort, self.coloured
   local title, lines = screen_table.lines(part.table, values, self.width, self.utf8)
-  local head = part.rows.head
-  for _, line in ipairs(head or { title:find("%S") and title }) do
-    out[#out + 1] = ("\27[1m%s\27[0m"):format(head and " " .. text.cut(line, self.width - 1) or line)
+  for _, line in ipairs(above(part, title)) do
+    out[#out + 1] = ("\27[1m%s\27[0m"):format(line == title and line or " " .. text.cut(line, self.width - 1))
   end
   local shown, left = self.shown, room + spare
   for i, row in ipairs(rows) do
