@@ -2,10 +2,12 @@
 local actions = require("kstat.top.actions")
 local capture = require("support.capture")
 local kstat = require("kstat")
+local pty = require("support.pty")
 local run = require("support.run")
 local sampling = require("kstat.top.sampling")
 local views = require("support.views")
 
+local it = pty.it(it, pending)
 local VIEW = require("kstat.top.views.processes")
 local MB = 2 ^ 20
 
@@ -42,6 +44,23 @@ local function samples_of(...)
   return { capture = capture.file(list) }
 end
 
+local dir
+
+-- Forty processes.
+local function tree_of_processes()
+  dir = run.directory()
+  run.shell(("cd %s && mkdir sys proc && echo 1000.00 1.00 >proc/uptime"):format(dir))
+  for pid = 1, 40 do
+    run.shell(("mkdir %s/proc/%d"):format(dir, pid))
+    local path = ("%s/proc/%d/"):format(dir, pid)
+    run.write_file(path .. "stat", ("%d (p%d) S 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 1%s\n"):format(pid, pid, pid,
+      (" 0"):rep(28)))
+    run.write_file(path .. "schedstat", "1 2 3\n")
+    run.write_file(path .. "io", "read_bytes: 1\nwrite_bytes: 2\n")
+  end
+  return { proc = dir .. "/proc", sys = dir .. "/sys" }
+end
+
 local function screen_of(source, sections)
   return views.screen_of({ sections and { name = "processes", sections = sections } or VIEW,
     { name = "statistics", sections = require("kstat.top.views.statistics").sections } }, source)
@@ -57,7 +76,10 @@ local function names(s, ...)
 end
 
 describe("the view of processes", function()
-  after_each(capture.clean)
+  after_each(function()
+    capture.clean()
+    dir = dir and run.remove_directory(dir)
+  end)
 
   local function busy()
     return samples_of(
@@ -149,17 +171,7 @@ describe("the view of processes", function()
   end)
 
   it("reads files of those rows alone that are visible now", function()
-    local dir = run.shell("mktemp -d").out:match("%S+")
-    run.shell(("cd %s && mkdir sys proc && echo 1000.00 1.00 >proc/uptime"):format(dir))
-    for pid = 1, 40 do
-      run.shell(("mkdir %s/proc/%d"):format(dir, pid))
-      local path = ("%s/proc/%d/"):format(dir, pid)
-      run.write_file(path .. "stat", ("%d (p) S 0 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0 1 0 %d%s\n"):format(pid, 40 - pid,
-        pid, (" 0"):rep(30)))
-      run.write_file(path .. "schedstat", "1 2 3\n")
-      run.write_file(path .. "io", "read_bytes: 1\nwrite_bytes: 2\n")
-    end
-    local tree = { proc = dir .. "/proc", sys = dir .. "/sys" }
+    local tree = tree_of_processes()
     local s = screen_of(tree)
     local function read()
       s.tick()
@@ -178,7 +190,18 @@ describe("the view of processes", function()
       return kstat.open({ proc = tree.proc, sys = tree.sys, only = only })
     end, false, true):live(groups, 1))
     assert.truthy(#groups[1].now >= 120, "the first frame on paper is not to lack figures of the busiest")
-    run.shell("rm -r " .. dir)
+  end)
+
+  it("has figures of rows that a key brings into sight soon, and not with the next tick alone", function()
+    local tree = tree_of_processes()
+    local terminal = pty.start(("exec env KSTAT_PROC=%s KSTAT_SYS=%s %s/kstatlua top --view processes 3600"):format(
+      tree.proc, tree.sys, run.bin), 80, 10)
+    local text, pid = terminal:await("\n p%d+ +%d+ %S+ +0 +0 +4.0K +0 +0 +1\n"), 40
+    while text:find(("\n p%d "):format(pid), 1, true) do
+      pid = pid - 1
+    end
+    terminal:send("/", ("p%d "):format(pid), "Enter")
+    terminal:await(("\n p%d +%d %%S+ +0 +0 +4.0K +0 +0 +1\n"):format(pid, pid))
   end)
 end)
 

@@ -18,7 +18,7 @@ local top = {}
 local ENTER = "\27[?1049h\27[?25l\27[?7l" -- the other screen, no cursor, no wrapping
 local LEAVE = "\27[?7h\27[?25h\27[?1049l"
 local ESCAPE_NS = 50e6 -- how long an escape may take to become a longer key
-local SOON_NS = 0.25e9 -- after a first sample, which has no figures of an interval
+local SOON_NS = 0.25e9 -- after what has no figures of an interval: a first sample, or rows that a key brings into sight
 local WORK_NS = 5e6 -- what is done at a time between two looks at the keys
 
 local run = {}
@@ -163,6 +163,14 @@ function run:key(key)
   return true
 end
 
+-- What a key brought into sight is compared soon, as at the first frame. had: how much was read of the groups before.
+function run:soon(groups, had)
+  if self.app.mode == "live" and not self.sampling.is_replay and groups == self.app.shown.groups and
+      sampling.count(groups) > had then
+    self.deadline = math.min(self.deadline, core.gethrtime() + SOON_NS)
+  end
+end
+
 -- Until the next tick is due: true; false: the loop is to end.
 function run:wait()
   while true do
@@ -178,6 +186,8 @@ function run:wait()
     elseif why == "interrupted" or why == "closed" then
       return false
     end
+    local groups = self.app.shown.groups
+    local had = sampling.count(groups)
     while self.typed[1] do
       if not self:key(table.remove(self.typed, 1)) then
         return false
@@ -186,6 +196,7 @@ function run:wait()
     if why ~= "time" and (why ~= "ready" or self.waiting) then
       self:draw()
     end
+    self:soon(groups, had)
   end
 end
 

@@ -160,6 +160,17 @@ function sampling:live(groups, interval, again)
   return true, complete
 end
 
+--- How much was read for the last samples: it grows while a window is drawn that shows something else.
+-- @tparam table groups
+-- @treturn int kstats
+function sampling.count(groups)
+  local n = 0
+  for _, group in ipairs(groups) do
+    n = n + (group.now and #group.now or 0)
+  end
+  return n
+end
+
 --- The same at a moment of the past.
 -- @tparam table groups
 -- @tparam past p
