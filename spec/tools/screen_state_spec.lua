@@ -60,7 +60,8 @@ describe("a screen", function()
     local function report(name, more)
       local given = { name = name, select = { module = "app" }, optional = true, columns = {
         { "NAME", "name" }, { "CALLS", "rate(calls)", format = "%d" },
-        { "LESS", function() return "x" end, priority = 3 } } }
+        { "LESS", function() return "x" end, priority = 3,
+          order = function(row) return row.kstat.name == "b" and 1 or 0 end } } }
       for field, value in pairs(more or {}) do
         given[field] = value
       end
@@ -159,6 +160,13 @@ describe("a screen", function()
     app:part().sort = nil
     press(">")
     assert.equal("NAME", app:part().sort)
+  end)
+
+  it("sorts by a column of texts as the column says", function()
+    start()
+    app.tick()
+    app.tick()
+    assert.equal("b a c a b c", names(select(2, press(">"))))
   end)
 
   it("filters while one types, also by what is no regular expression yet", function()

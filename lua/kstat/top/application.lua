@@ -127,7 +127,8 @@ local function arrange(self, part, filter, every)
   if column then
     local most = not every and not self.shown.tree and part.offset + self.height or nil
     part.count = #list
-    list = order.by(list, function(row) return order.value(column, row) end, part.up ~= part.reverse, most)
+    local function value(row) return order.value(column, row) end
+    list = order.by(list, column.order or value, part.up ~= part.reverse, most)
   elseif part.by then
     table.sort(list, part.by)
   end
