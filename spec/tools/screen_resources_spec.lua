@@ -1,6 +1,7 @@
 -- The first view of the screen, on recordings: what its lines say at each fault, and of an hour that was busy and well.
 local actions = require("kstat.top.actions")
 local application = require("kstat.top.application")
+local capture = require("support.capture")
 local kstat = require("kstat")
 local run = require("support.run")
 local sampling = require("kstat.top.sampling")
@@ -78,6 +79,38 @@ describe("the first view", function()
     assert.matches("\n CRITICAL disk vda: all stalled %d+%.%d%% " .. start("disk", text) .. ".*most: diskhog", text)
     assert.matches("\n disk vda +%d+%.%d %d+%.%d%% all stalled .*G/s w +%d+ ms CRITICAL\n cpu ", text)
     assert.matches("\n last 4 min +%-+%+#+%-+#+ now\n", text)
+  end)
+
+  it("names who writes after the first interval of a screen that begins while the disk is busy", function()
+    local ticks, text = 0, nil
+    play(FAULTS, function(_, app)
+      ticks, text = ticks + 1, table.concat(app:lines(100, 24, false), "\n")
+      return ticks == 2
+    end, began.disk + 12)
+    assert.matches("\n CRITICAL disk vda: .*most: diskhog%[%d+%] [%d.]+GB/s", text)
+  end)
+
+  it("names nobody who did little where a disk is busy of a sudden, and what others did is not known", function()
+    local function sample(t, old, young)
+      local busy = old > 0 and 1 or 0
+      local list = { capture.kstat("pressure", 0, "io", "pressure", 1, 0, t, ('"some_avg10":0,"full_nsec":%d'):format(
+        5e8 * busy)), capture.kstat("sd", 0, "sda", "disk", 3, 0, t, ('"nread":0,"nwritten":%d,"reads":0,"writes":9,' ..
+        '"wtime":0,"wlentime":0,"wlastupdate":0,"rtime":%.9f,"rlentime":%.9f,"rlastupdate":0,"wcnt":0,"rcnt":0'):format(
+        old * 2 ^ 20, busy, 9 * busy)) }
+      for pid, written in pairs({ old, young }) do
+        local birth = pid == 1 and 1 or 101.5
+        list[#list + 1] = capture.kstat("process", pid, "p", "process", 1, birth, t, '"fname":"p","ppid":0')
+        list[#list + 1] = capture.kstat("process", pid, "p,io", "process_io", 1, birth, t,
+          ('"nread":0,"nwritten":%.0f,"cnread":0,"cnwritten":0'):format(written * 2 ^ 20))
+      end
+      return list
+    end
+    for young, said in pairs({ [100] = "nobody", [300] = "p[2] 629MB/s" }) do
+      local path, text = capture.file({ sample(100, 0), sample(101, 0), sample(102, 400, young) }), nil
+      play(path, function(_, app) text = table.concat(app:lines(100, 24, false), "\n") end)
+      assert.matches(" CRITICAL disk sda: all stalled 50%% since", text)
+      assert.equal(said, text:match("most: (%S+ %S+)") or "nobody")
+    end
   end)
 
   it("says of shells whose children take the CPUs that it is they", function()

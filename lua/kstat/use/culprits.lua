@@ -136,8 +136,9 @@ end
 --- Those that read and write most on disks: processes, and children of processes that ended; or else control groups.
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: children that ended are not known
+-- @number[opt=0] least bytes: who moved fewer is not named, because not all were looked at in the earlier sample
 -- @treturn function
-function culprits.io(d, prev)
+function culprits.io(d, prev, least)
   local function rate(n) return bytes(n) .. "/s" end
   local function moving()
     local read, written = ended.io(d, prev)
@@ -147,7 +148,10 @@ function culprits.io(d, prev)
       list[#list + 1] = (read[p.instance] or written[p.instance]) and { of = p, elapsed = p.elapsed,
         nread = read[p.instance], nwritten = written[p.instance] } or nil
     end
-    return top(list, function(p) return per_second(p, "nread", "nwritten") end, function(p)
+    return top(list, function(p)
+      local n = per_second(p, "nread", "nwritten")
+      return n and n * p.elapsed >= (least or 0) and n
+    end, function(p)
       return p.of and "ended children of " .. culprits.name(p.of) or culprits.name(p)
     end, rate)
   end

@@ -68,8 +68,14 @@ local function stalled_in(d)
   return figures.share(d:lookup("pressure", 0, "io"), "full_nsec")
 end
 
--- What the limits are compared with, of one disk, and who is to blame.
-local function one(d, k, stalled, prev)
+-- How many bytes make somebody known as the one who uses a disk, even if not all were looked at.
+local function half_of(k)
+  local moved = figures.count(k, "nread", "nwritten")
+  return moved and moved > 0 and moved / 2 or math.huge
+end
+
+-- What the limits are compared with, of one disk, and who is to blame. kept: see measure() of kstat.use.resources.
+local function one(d, k, stalled, prev, kept)
   stalled = stalled or stalled_in(d)
   local function beside(what)
     return d:lookup(k.module, k.instance, k.name .. "," .. what)
@@ -80,7 +86,7 @@ local function one(d, k, stalled, prev)
   local rotational = now(beside("dev"), "rotational") == 1
   local state = d:lookup("zfs/" .. k.name, 0, "state")
   local is_dead, life = is_not_live(d, k)
-  local users = culprits.io(d, prev)
+  local users = culprits.io(d, prev, kept and not kept.has_io and half_of(k) or nil)
   return {
     [rotational and "busy rotational" or "busy"] = busy, queue = queue,
     ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
@@ -93,12 +99,12 @@ local function one(d, k, stalled, prev)
   }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users, ["not live"] = life }
 end
 
-local function measure(d, add, is_new, prev)
+local function measure(d, add, is_new, prev, kept)
   local stalled = stalled_in(d)
   for _, k in ipairs(figures.select(d, "class disk")) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
     if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
-      local values, who = one(d, k, stalled, prev)
+      local values, who = one(d, k, stalled, prev, kept)
       add("disk", k.name, values, who, k)
     end
   end

@@ -69,8 +69,8 @@ end
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: there is none
 -- @tparam {string,...} names as for select()
--- @tparam[opt] table kept of who measures often: `now`, the later sample; what is slow to read and to change is
--- measured anew every few seconds, and kept there
+-- @tparam[opt] table kept of who measures often: `now`, the later sample, and `has_io`, whether the earlier one has
+-- what all processes read and wrote. What is slow to read and to change is measured every few seconds, and kept there
 -- @treturn {table,...} `resource` and `name` of each, `values`, who is to blame (`who`) and `k`, as add() got them
 function resources.measure(d, prev, names, kept)
   local list = {}

@@ -179,17 +179,28 @@ local function is_any_disk_used(list)
   return (figures.most(list, function(row) return row.resource == "disk" and row.utilization or nil end) or 0) >= IN_USE
 end
 
+local SOME = 1 -- percent of the last 10 s in which somebody waited for I/O, before a screen begins
+
+-- Whether somebody waited for disks of late; where the kernel does not say it somebody may have.
+local function has_waited(d)
+  return (figures.now(d:lookup("pressure", 0, "io"), "some_avg10") or 100 * SOME) >= 100 * SOME
+end
+
 -- The rows of all resources; those of the first sample have levels alone. The I/O of all processes takes as long as all
--- else, so it is read only while there is any: who begins it has that from the second interval on, if it is not new.
+-- else, so it is read only while there is any. Of an interval that begins without it little is said of who it is.
 local function measure(d, now, prev, options)
   local screen = options.screen
-  screen.kept = not screen.past and (screen.kept or {}) or nil
-  if screen.kept then
-    screen.kept.now = now
+  local kept = not screen.past and (screen.kept or {}) or nil
+  screen.kept = kept
+  if kept then
+    kept.now = now
   end
-  local list = use.measure(prev and d or now - now, prev, nil, false, screen.kept)
-  if screen.kept and is_any_disk_used(list) then
-    culprits.read(now, true)
+  local list = use.measure(prev and d or now - now, prev, nil, false, kept)
+  if kept then
+    kept.has_io = is_any_disk_used(list) or not prev and has_waited(d)
+    if kept.has_io then
+      culprits.read(now, true)
+    end
   end
   return list
 end
