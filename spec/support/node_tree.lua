@@ -1,5 +1,5 @@
 --- What node_exporter calls our statistics: for comparing both on the same files (spec/tools/node_tree_spec.lua).
--- lua/kstat/node/table.lua has those that `kstatlua exporter --names node` offers; here are the others.
+-- lua/kstat/node/table has those that `kstatlua exporter --names node` offers; here are the others.
 local M = {}
 
 -- Chips by the names that node_exporter makes of their paths.
