@@ -23,6 +23,8 @@
 #   make release VERSION=1.1.0   a release: its commit, its tag, and the same files
 
 # --- settings -----------------------------------------------------------------
+# Without the rules that are built into make, of which it would try each for each file.
+MAKEFLAGS += --no-builtin-rules
 BUILD    ?= build
 # Relative to this directory, however it is given: make finds an object's dependencies under one name only.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
@@ -430,8 +432,8 @@ install-files:
 	    -e 's|^\(CapabilityBoundingSet=\).*|\1|' -e 's|^\(AmbientCapabilities=\).*|\1|' \
 	    packaging/kstat-record.service > $(D)/lib/systemd/system/kstat-record-unprivileged.service
 	$(INSTALL) -D -m 644 packaging/kstat-record.conf $(D)/lib/sysusers.d/kstat-record.conf
-	for f in doc/man/*.[1-9]*; do \
-	    $(INSTALL) -D -m 644 $$f $(D)/share/man/man$$(expr "$$f" : '.*\.\([1-9]\)')/$$(basename $$f) || exit; done
+	for n in 1 2 3 4 5 6 7 8 9; do set -- doc/man/*.$$n*; [ ! -e "$$1" ] || { \
+	    $(INSTALL) -d $(D)/share/man/man$$n && $(INSTALL) -m 644 "$$@" $(D)/share/man/man$$n || exit; }; done
 	$(if $(wildcard $(LUA_DOC)/index.html),cd $(LUA_DOC) && find . -type f | while read -r f; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/doc/kstat/lua/$$f || exit; done)
 	$(INSTALL) -D -m 644 completion/kstat.bash $(D)/share/bash-completion/completions/kstat
