@@ -244,10 +244,10 @@ describe("prstat on this machine", function()
   local pid, file
 
   -- A process that uses all of a CPU for a moment, and then sleeps; its parent waits for it.
-  before_each(function()
+  setup(function()
     file = os.tmpname()
-    local busy = ("%s -e 'local t = os.clock() while os.clock() < t + 0.3 do end print(\"used\") io.flush() io.read()'")
-      :format(run.lua)
+    local busy = run.bin .. "/kstatlua -e 'local t = os.clock() while os.clock() < t + 0.3 do end " ..
+      "print(\"used\") io.flush() io.read()'"
     run.write_file(file .. ".sh", ("mkfifo %s.in\n%s <%s.in &\necho $!\nexec 3>%s.in\nwait\n"):format(file, busy, file,
       file))
     run.start("sh " .. file .. ".sh", file)
@@ -255,7 +255,7 @@ describe("prstat on this machine", function()
     pid = run.await("a process that used a CPU", function() return run.read_file(file):match("^(%d+)\nused\n") end)
     run.await("its sleep", function() return run.read_file(("/proc/%s/stat"):format(pid)):find("%) S") end)
   end)
-  after_each(function()
+  teardown(function()
     run.shell("kill " .. pid)
     run.shell(("rm -f %s %s.sh %s.in"):format(file, file, file))
   end)
@@ -298,12 +298,12 @@ describe("prstat on this machine", function()
   it("shows the CPU time of a busy process, and its waiting for a CPU", function()
     -- Both on one CPU, whoever else runs: the first that this process may have.
     local cpu = run.read_file("/proc/self/status"):match("Cpus_allowed_list:%s*(%d+)")
-    local loop = ("taskset -c %s %s -e 'while true do end'"):format(cpu, run.lua)
+    local loop = ("taskset -c %s %s/kstatlua -e 'while true do end'"):format(cpu, run.bin)
     local busy, rival = run.start(loop, "/dev/null"), run.start(loop, "/dev/null")
     run.await("the loop", function() -- after an exec a process has a new kstat
       return (run.read_file(("/proc/%s/comm"):format(busy)) or ""):find("lua", 1, true)
     end)
-    local out = run.shell(("%s/kstatlua prstat -m -y --csv -p %s 2 2"):format(run.bin, busy)).out
+    local out = run.shell(("%s/kstatlua prstat -m -y --csv -p %s 1 2"):format(run.bin, busy)).out
     run.stop(busy)
     run.stop(rival)
     local usr, sys, lat = out:match("," .. busy .. ",[^,\n]*,([%d.]+),([%d.]+),[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,([%d.]+),")

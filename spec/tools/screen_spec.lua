@@ -1,9 +1,7 @@
 -- kstatlua top on terminals, which tmux plays: every view in windows of three sizes, every key, now and in the past,
 -- and what terminals, signals, names and large machines do to it.
-local core = require("kstat.core")
 local pty = require("support.pty")
 local run = require("support.run")
-local views = require("kstat.top.views")
 
 local it = pty.it(it, pending)
 local top = run.quote(run.bin .. "/kstatlua") .. " top "
@@ -23,7 +21,7 @@ local function assert_fits(terminal, width, height)
   local text, n = terminal:screen(), 0
   for line in text:gmatch("([^\n]*)\n") do
     n = n + 1
-    assert.is_true(core.columns_of(line) <= width and (n <= height or line == ""),
+    assert.is_true(require("kstat.core").columns_of(line) <= width and (n <= height or line == ""),
       ("beyond %d columns and %d lines:\n%s"):format(width, height, text))
   end
   return text
@@ -61,7 +59,7 @@ describe("every view", function()
     local width, height = size[1], size[2]
     it(("fits a window of %d columns and %d lines, also with help and a selection"):format(width, height), function()
       local terminal = start("0.2", width, height, "KSTAT_DIR=" .. dir)
-      for i, view in ipairs(views) do
+      for i, view in ipairs(require("kstat.top.views")) do
         terminal:send(tostring(i))
         terminal:await(height > 5 and SHOWS[view.name] or "LIVE")
         assert_fits(terminal, width, height)
@@ -247,7 +245,7 @@ describe("the past of the screen", function()
   it("has every view in windows of three sizes", function()
     for _, size in ipairs({ { 80, 24 }, { 120, 40 }, { 20, 5 } }) do
       local terminal = replay(size[1], size[2])
-      for i, view in ipairs(views) do
+      for i, view in ipairs(require("kstat.top.views")) do
         terminal:send(tostring(i), "Left")
         terminal:await((size[2] > 5 and "\27%[7m" or "\n ") .. i .. (view.label or view.name), nil, true)
         assert_fits(terminal, size[1], size[2])
