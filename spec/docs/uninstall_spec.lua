@@ -23,39 +23,28 @@ describe("make uninstall", function()
     return run.shell("cd " .. root .. " && find . | sort").out
   end
 
-  it("leaves what was there before, and nothing else", function()
-    run.shell("mkdir -p " .. root .. "/usr/local/lib/pkgconfig " .. root .. "/usr/local/bin && cd " .. root ..
-      " && touch usr/local/bin/other")
+  it("leaves what was there before, and nothing of an older version, which a second installation replaces", function()
+    local usr = root .. "/a b/usr/local"
+    run.shell(("mkdir -p '%s/lib/pkgconfig' '%s/bin' && touch '%s/bin/other'"):format(usr, usr, usr))
     local before = tree()
-    make("install", "DESTDIR=" .. root)
-    assert.truthy(tree():find("./usr/local/bin/kstat\n", 1, true))
-    make("install", "DESTDIR=" .. root)
-    make("uninstall", "DESTDIR=" .. root)
+    make("install", "DESTDIR='" .. root .. "/a b'")
+    assert.truthy(tree():find("./a b/usr/local/bin/kstat\n", 1, true))
+    local old, list = usr .. "/share/kstat/scripts/old.lua", usr .. "/share/kstat/installed"
+    run.write_file(old, "")
+    run.write_file(list, run.read_file(list) .. "/usr/local/share/kstat/scripts/old.lua\n")
+    make("install", "DESTDIR='" .. root .. "/a b'")
+    assert.is_nil(io.open(old))
+    make("uninstall", "DESTDIR='" .. root .. "/a b'")
     assert.equal(before, tree())
   end)
 
-  it("keeps a directory of its own into which somebody put a file", function()
-    make("install", "DESTDIR=" .. root)
-    run.write_file(root .. "/usr/local/share/kstat/scripts/mine.lua", "")
-    make("uninstall", "DESTDIR=" .. root)
-    assert.equal("./usr/local/share/kstat/scripts/mine.lua\n", run.shell("cd " .. root .. " && find . -type f").out)
-  end)
-
-  it("leaves nothing of an older version, whose files a second installation replaces", function()
-    make("install", "DESTDIR='" .. root .. "/a b'")
-    local scripts, list = root .. "/a b/usr/local/share/kstat/scripts", root .. "/a b/usr/local/share/kstat/installed"
-    run.write_file(scripts .. "/old.lua", "")
-    run.write_file(list, run.read_file(list) .. "/usr/local/share/kstat/scripts/old.lua\n")
-    make("install", "DESTDIR='" .. root .. "/a b'")
-    assert.is_nil(io.open(scripts .. "/old.lua"))
-    make("uninstall", "DESTDIR='" .. root .. "/a b'")
-    assert.equal(".\n./a b\n", tree())
-  end)
-
-  it("lets everybody read what root installs with a strict umask", function()
+  it("takes what everybody can read despite a strict umask, but no directory into which somebody put a file", function()
     local r = run.tool("umask 077; make -s install BUILD=" .. run.quote(run.build) .. " DESTDIR=" .. root .. "/new")
     assert.equal("", r.err)
     assert.equal("", run.shell("find " .. root .. "/new ! -perm -044").out)
+    run.write_file(root .. "/new/usr/local/share/kstat/scripts/mine.lua", "")
+    make("uninstall", "DESTDIR=" .. root .. "/new")
+    assert.equal("./new/usr/local/share/kstat/scripts/mine.lua\n", run.shell("cd " .. root .. " && find . -type f").out)
   end)
 
   it("takes no directory of which neither make nor pkg-config can make use", function()

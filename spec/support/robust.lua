@@ -65,10 +65,12 @@ local function look()
   if not k then
     return nil, { err }
   end
-  local all = {}
+  local all, last, name = {}, nil, nil
   for ks, stat, value in k:values() do
-    local name = ks.module .. ":" .. ks.instance .. ":" .. ks.name
-    all[name] = all[name] or {}
+    if ks ~= last then
+      last, name = ks, ks.module .. ":" .. ks.instance .. ":" .. ks.name
+      all[name] = {}
+    end
     all[name][stat] = value
   end
   return all, k:warnings()
