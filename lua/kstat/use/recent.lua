@@ -107,17 +107,18 @@ end
 
 --- The worst state over time.
 -- @int columns how many characters
+-- @number[opt] now seconds since 1970, where nobody looked for some time; default: the end of the last interval
 -- @treturn string see kstat.use.rows.line()
 -- @treturn int how many seconds they are
-function methods:line(columns)
-  local span, worst = self:span(columns), {}
+function methods:line(columns, now)
+  local span, to, worst = self:span(columns), math.max(self.to or 0, now or 0), {}
   for n = #self.states, 1, -1 do
     local state = self.states[n]
-    if state.time <= self.to - span then
+    if state.time <= to - span then
       break
     end
-    local first = math.floor((state.from - self.to) / span * columns) + columns + 1
-    local last = math.ceil((state.time - self.to) / span * columns) + columns
+    local first = math.floor((state.from - to) / span * columns) + columns + 1
+    local last = math.ceil((state.time - to) / span * columns) + columns
     for i = math.max(first, 1), state.severity and last or 0 do
       worst[i] = math.max(worst[i] or 0, state.severity)
     end

@@ -322,7 +322,7 @@ local function states_line(screen)
   if past then
     span, marks = long, past:states(room, long)
   else
-    marks, span = screen.recent:line(room)
+    marks, span = screen.recent:line(room, screen.time)
   end
   local label = (" last %s "):format(span_text(span))
   return label .. (screen.coloured and coloured(marks) or marks) .. behind
