@@ -402,6 +402,11 @@ decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in
 	uint64_t difference, fields = k->nvalues - (k->type == KSTAT_TYPE_TIMER ? k->ndata : 0);
 	bool is_last = s->version >= KS_REC_ROUGH_SINCE;
 
+	if (k->still && k->readable && in->expected >= 2 + fields) {
+		in->expected -= 2 + fields; /* nothing moves, as with most processes */
+		ks_rec_set_snaptime(k, t, 0);
+		return 0;
+	}
 	if (get_difference(in, &difference) != 0)
 		return -1;
 	difference += k->readable;
@@ -417,9 +422,7 @@ decode_values(struct ks_rec_state *s, struct ks_store_kstat *k, struct input *in
 	}
 	if (!is_last && decode_snaptime(k, in, t) != 0)
 		return -1;
-	if (k->still && in->expected >= fields)
-		in->expected -= fields; /* nothing moves, which is most of what processes have */
-	else if (decode_data(s, k, in) != 0)
+	if (decode_data(s, k, in) != 0)
 		return -1;
 	return is_last ? decode_snaptime(k, in, t) : 0;
 }

@@ -22,6 +22,15 @@ struct place {
 	int64_t time;
 };
 
+/* What was read up to a frame, to go on from there again. */
+struct bookmark {
+	struct place place; /* of the frame; at 0: nothing is kept */
+	off_t behind;       /* the next frame */
+	struct ks_rec_state state;
+	struct ks_store sample; /* of the state */
+	z_stream inflater;
+};
+
 struct recording {
 	struct ks_replay base;
 	int fd;
@@ -30,11 +39,11 @@ struct recording {
 	struct place *places; /* owned: the frames behind each other from a keyframe on, as far as they were listed */
 	size_t nplaces, places_cap;
 	off_t listed;         /* behind the last one of these */
-	z_stream inflater, key_inflater; /* behind the sample, and behind the last keyframe as of_key is */
-	off_t behind_key;     /* the frame there; 0: of_key is none */
+	z_stream inflater;    /* behind the sample */
 	struct ks_buf deflated, bytes;
-	struct ks_rec_state state, of_key; /* of the sample, and of that of the last keyframe */
-	struct ks_store key_sample;
+	struct ks_rec_state state; /* of the sample */
+	struct bookmark key;  /* the last keyframe, from version 5 on */
+	struct bookmark near; /* a little before a frame that was gone back to: the next step back begins there */
 	uint64_t samples;   /* read so far; what is before the sample is all of these unless something was skipped */
 	bool skipped;
 	bool ordered;       /* where there is a window: the times of the file are in order */
@@ -108,13 +117,59 @@ inflate_payload(struct recording *rec)
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
 }
 
-/* Makes an inflater what another one is. -1 with errno ENOMEM. */
-static int
-copy_inflater(z_stream *to, z_stream *from)
+/* Goes on reading at a frame; behind one that is not the next, nobody knows how many samples are before it. */
+static void
+jump(struct recording *rec, off_t at)
 {
-	(void)inflateEnd(to);
-	return inflateCopy(to, from) == Z_OK ? 0 : ks_fail(ENOMEM, "out of memory for a recording");
+	rec->skipped |= rec->at != at;
+	rec->at = at;
 }
+
+/* --- bookmarks ------------------------------------------------------------------------- */
+
+static int
+copy_stream(z_stream *inflater, struct ks_rec_state *state, z_stream *from_inflater, const struct ks_rec_state *from)
+{
+	(void)inflateEnd(inflater);
+	if (inflateCopy(inflater, from_inflater) != Z_OK)
+		return ks_fail(ENOMEM, "out of memory for a recording");
+	return ks_rec_state_copy(state, from);
+}
+
+/* Keeps what was read up to the sample. -1 with errno ENOMEM: nothing is kept. */
+static int
+keep(struct recording *rec, struct bookmark *b)
+{
+	b->place.at = 0;
+	b->state.sample = &b->sample;
+	if (copy_stream(&b->inflater, &b->state, &rec->inflater, &rec->state) != 0)
+		return -1;
+	b->place = rec->current;
+	b->behind = rec->at;
+	return 0;
+}
+
+/* Makes the sample what it was when it was kept. 1, or -1 with errno ENOMEM. */
+static int
+return_to(struct recording *rec, struct bookmark *b)
+{
+	jump(rec, b->behind);
+	rec->current = b->place;
+	rec->in_stream = copy_stream(&rec->inflater, &rec->state, &b->inflater, &b->state) == 0;
+	if (!rec->in_stream)
+		ks_rec_state_reset(&rec->state);
+	return rec->in_stream ? 1 : -1;
+}
+
+static void
+free_bookmark(struct bookmark *b)
+{
+	(void)inflateEnd(&b->inflater);
+	ks_rec_state_free(&b->state);
+	ks_store_free(&b->sample);
+}
+
+/* --- frames ---------------------------------------------------------------------------- */
 
 /* Makes the state what the differences of a frame refer to. -1 with errno ENOMEM. */
 static int
@@ -126,7 +181,7 @@ start_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 	(void)inflateReset(&rec->inflater);
 	if (f->kind == KS_REC_LIGHT) {
 		rec->current.light = at;
-		return ks_rec_state_copy(&rec->state, &rec->of_key);
+		return ks_rec_state_copy(&rec->state, &rec->key.state);
 	}
 	rec->current = (struct place){ .key = at };
 	ks_rec_state_reset(&rec->state);
@@ -136,20 +191,14 @@ start_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 
 /* Brings the state up to date with a frame that was started. -1 with errno. */
 static int
-finish_frame(struct recording *rec, const struct ks_rec_frame *f)
+finish_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 {
 	if (inflate_payload(rec) != 0 || ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0)
 		return -1;
 	rec->in_stream = true;
-	if (f->kind != KS_REC_KEY)
-		return 0;
-	rec->behind_key = 0;
-	if (f->version < KS_REC_VERSION)
-		return 0;
-	if (copy_inflater(&rec->key_inflater, &rec->inflater) != 0 || ks_rec_state_copy(&rec->of_key, &rec->state) != 0)
-		return -1;
-	rec->behind_key = rec->at + KS_REC_HEADER_SIZE + (off_t)f->size;
-	return 0;
+	rec->at = at + KS_REC_HEADER_SIZE + (off_t)f->size;
+	rec->current.at = at;
+	return f->kind == KS_REC_KEY && f->version >= KS_REC_VERSION ? keep(rec, &rec->key) : 0;
 }
 
 /* Reads the frame at rec->at into the sample. 1, 0 if it is torn, -1 with errno. */
@@ -172,15 +221,13 @@ load_frame(struct recording *rec)
 		return fail_at(rec, at, reason(errno));
 	if (rc == 0)
 		return 0;
-	if (start_frame(rec, at, &f) != 0 || finish_frame(rec, &f) != 0) {
+	if (start_frame(rec, at, &f) != 0 || finish_frame(rec, at, &f) != 0) {
 		rc = fail_at(rec, at, reason(errno));
 		rec->in_stream = false;
 		rec->skipped = true;
 		ks_rec_state_reset(&rec->state); /* the sample is empty now, and reads of its kstats fail */
 		return rc;
 	}
-	rec->at += KS_REC_HEADER_SIZE + (off_t)f.size;
-	rec->current.at = at;
 	rec->samples++;
 	return 1;
 }
@@ -293,53 +340,76 @@ find_before(struct recording *rec, struct place *place, unsigned *back)
 	return 1;
 }
 
-/* Goes on reading at a frame; behind one that is not the next, nobody knows how many samples are before it. */
-static void
-jump(struct recording *rec, off_t at)
-{
-	rec->skipped |= rec->at != at;
-	rec->at = at;
-}
-
 /* Makes the sample of a keyframe the current one, which is kept if it was the last one. 1, or as load_frame(). */
 static int
 load_key(struct recording *rec, off_t key)
 {
-	if (!rec->in_stream || rec->current.key != key || rec->behind_key == 0) {
-		jump(rec, key);
-		rec->in_stream = false;
-		return load_frame(rec);
-	}
-	jump(rec, rec->behind_key);
-	rec->current = (struct place){ .at = key, .key = key };
+	if (rec->key.place.at == key)
+		return return_to(rec, &rec->key);
+	jump(rec, key);
 	rec->in_stream = false;
-	if (copy_inflater(&rec->inflater, &rec->key_inflater) != 0 ||
-	    ks_rec_state_copy(&rec->state, &rec->of_key) != 0) {
-		ks_rec_state_reset(&rec->state);
-		return -1;
+	return load_frame(rec);
+}
+
+#define NEAR 8 /* frames: as many steps back as begin at one bookmark */
+
+/*
+ * The frame at which a bookmark is set on the way to one that was gone back to, behind the same keyframes; 0: nowhere, as
+ * the frames between were not listed.
+ */
+static off_t
+bookmark_for(const struct recording *rec, const struct place *to)
+{
+	for (size_t i = rec->nplaces; i-- > NEAR;) {
+		off_t at = rec->places[i - NEAR].at;
+
+		if (rec->places[i].at == to->at)
+			return at > to->light ? at : to->light;
 	}
-	rec->in_stream = true;
-	return 1;
+	return 0;
+}
+
+/* True if reading on from one place leads to another one. */
+static bool
+leads_to(const struct place *from, const struct place *to)
+{
+	return from->key == to->key && from->light == to->light && from->at > 0 && from->at <= to->at;
+}
+
+/* Goes to where reading on leads to a place. As load_frame(). */
+static int
+start_towards(struct recording *rec, const struct place *to)
+{
+	bool has_key = rec->in_stream && rec->key.place.at == to->key;
+	int rc = has_key && to->light > 0 ? 1 : load_key(rec, to->key);
+
+	if (rc > 0 && to->light > 0)
+		jump(rec, to->light);
+	return rc;
 }
 
 /* Makes the sample of a frame the current one. 1, 0 if the frame is torn, -1 with errno. */
 static int
 move_to(struct recording *rec, const struct place *to)
 {
-	const struct place *now = &rec->current;
-	bool has_key = rec->in_stream && now->key == to->key;
+	off_t mark = 0;
 	int rc = 1;
 
 	if (to->key == 0) {
 		errno = EBADMSG;
 		return fail_at(rec, to->at, "no keyframe");
 	}
-	if (!has_key || (to->light == 0 && (now->light > 0 || now->at > to->at)))
-		rc = load_key(rec, to->key);
-	if (to->light > 0 && (now->light != to->light || now->at > to->at))
-		jump(rec, to->light);
-	while (rc > 0 && rec->at <= to->at)
+	if (!rec->in_stream || !leads_to(&rec->current, to)) {
+		bool is_near = leads_to(&rec->near.place, to);
+
+		mark = is_near ? 0 : bookmark_for(rec, to);
+		rc = is_near ? return_to(rec, &rec->near) : start_towards(rec, to);
+	}
+	while (rc > 0 && rec->at <= to->at) {
 		rc = load_frame(rec);
+		if (rc > 0 && rec->current.at == mark)
+			(void)keep(rec, &rec->near); /* without memory the next step begins at the keyframe */
+	}
 	if (rc > 0) {
 		rec->base.has_time = true;
 		rec->base.time = (int64_t)rec->state.time_of_day;
@@ -452,10 +522,9 @@ recording_close(struct ks_replay *r)
 	struct recording *rec = recording_of(r);
 
 	(void)inflateEnd(&rec->inflater);
-	(void)inflateEnd(&rec->key_inflater);
 	ks_rec_state_free(&rec->state);
-	ks_rec_state_free(&rec->of_key);
-	ks_store_free(&rec->key_sample);
+	free_bookmark(&rec->key);
+	free_bookmark(&rec->near);
 	ks_buf_free(&rec->deflated);
 	ks_buf_free(&rec->bytes);
 	free(rec->places);
@@ -485,6 +554,5 @@ ks_replay_recording(void)
 	rec->fd = -1;
 	rec->at = KS_REC_MAGIC_SIZE;
 	rec->state.sample = &rec->base.sample;
-	rec->of_key.sample = &rec->key_sample;
 	return &rec->base;
 }
