@@ -140,13 +140,34 @@ text_of(const struct ks_store *s, const struct ks_store_value *v)
 	return v->at == KS_STORE_NULL ? NULL : ks_store_text(s, v->at);
 }
 
+/* Appends the numbers that n values begin with, which are most of all; returns how many. */
+static size_t
+read_numbers(const struct ks_store *s, const struct ks_store_value *v, size_t n, struct ks_record *r)
+{
+	kstat_named_t *kn = (kstat_named_t *)(void *)ks_buf_room(&r->fixed, n * sizeof(*kn));
+	size_t i;
+
+	for (i = 0; kn != NULL && i < n && v[i].width > 0; i++) {
+		const char *name = ks_store_text(s, v[i].name);
+
+		kn[i] = (kstat_named_t){ .data_type = v[i].type };
+		memcpy(kn[i].name, name, strnlen(name, KSTAT_STRLEN - 1));
+		ks_store_put(&kn[i].value, v[i].u64, v[i].width);
+		if (v[i].hidden)
+			ks_named_hide(&kn[i]);
+	}
+	r->fixed.len += i * sizeof(*kn);
+	r->ndata += (uint_t)i;
+	return i;
+}
+
+/* Appends a text or an array. */
 static void
-read_named(const struct ks_store *s, const struct ks_store_value *v, struct ks_record *r)
+read_text(const struct ks_store *s, const struct ks_store_value *v, struct ks_record *r)
 {
 	const char *name = ks_store_text(s, v->name);
-	const char *text = v->width == 0 ? text_of(s, v) : NULL;
+	const char *text = text_of(s, v);
 	uint_t n = r->ndata;
-	kstat_named_t *kn;
 
 	switch (v->type) {
 	case KSTAT_DATA_CHAR:
@@ -158,16 +179,8 @@ read_named(const struct ks_store *s, const struct ks_store_value *v, struct ks_r
 	case KSTAT_DATA_INTS:
 		ks_named_ints(r, name, (const uint64_t *)(const void *)text, v->len / sizeof(uint64_t));
 		break;
-	case KSTAT_DATA_STRS:
-		ks_named_strs(r, name, text, v->len);
-		break;
 	default:
-		kn = ks_record_add(r, sizeof(*kn));
-		if (kn == NULL)
-			return;
-		memcpy(kn->name, name, strnlen(name, KSTAT_STRLEN - 1));
-		kn->data_type = v->type;
-		ks_store_put(&kn->value, v->u64, v->width);
+		ks_named_strs(r, name, text, v->len);
 		break;
 	}
 	if (v->hidden)
@@ -303,8 +316,12 @@ ks_store_read(const struct ks_store *s, const struct ks_store_kstat *k, struct k
 
 	r->snaptime = k->snaptime;
 	if (k->type == KSTAT_TYPE_NAMED) {
-		for (size_t i = 0; i < k->nvalues; i++)
-			read_named(s, &v[i], r);
+		for (size_t i = 0; i < k->nvalues && !ks_record_failed(r);) {
+			if (v[i].width > 0)
+				i += read_numbers(s, &v[i], k->nvalues - i, r);
+			else
+				read_text(s, &v[i++], r);
+		}
 		return 0;
 	}
 	if (ks_store_is_statsblob(k)) {
