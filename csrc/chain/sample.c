@@ -39,13 +39,30 @@ ks_sample_new(kstat_ctl_t *kc)
 	return s;
 }
 
+/* A copy, header and data in one block, counts in ks_lock how many other samples have it. */
+static kstat_t *
+share(kstat_t *copy)
+{
+	copy->ks_lock = (void *)((uintptr_t)copy->ks_lock + 1);
+	return copy;
+}
+
+static void
+release(kstat_t *copy)
+{
+	if (copy->ks_lock == NULL)
+		free(copy);
+	else
+		copy->ks_lock = (void *)((uintptr_t)copy->ks_lock - 1);
+}
+
 void
 ks_sample_free(struct ks_sample *s)
 {
 	if (s == NULL)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		free(s->ksp[i]); /* header and data are one block */
+		release(s->ksp[i]);
 	free(s->ksp);
 	ks_table_free(&s->index);
 	ks_table_free(&s->later);
@@ -73,27 +90,38 @@ copy_header(const kstat_t *from)
 	return to;
 }
 
-/* Reads a kstat that is not in the sample yet, and adds it. */
-static const kstat_t *
-read_and_add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
+/* Reads a kstat into a copy; one that cannot be read has no data. NULL with errno ENOMEM. */
+static kstat_t *
+read_copy(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp)
 {
-	const struct ks_key key = ks_key_of(ksp, KS_BY_ALL);
-	uint64_t hash = ks_key_hash(&key);
-	bool is_first = ks_table_find(&s->index, hash, has_key, s, &key) == KS_NO_SLOT;
-	kstat_t *copy;
+	kstat_t *copy = ks_chain_read_copy(kc, ksp);
 
-	if (!KS_RESERVE(s->ksp, s->cap, s->n + 1) || !ks_table_reserve(&s->index, s->n + 1) ||
-	    (!is_first && !ks_table_reserve(&s->later, s->later.n + 1)))
-		return ks_fail_null(ENOMEM, "out of memory for a sample");
-	copy = ks_chain_read_copy(kc, ksp);
 	if (copy == NULL && errno != ENOMEM)
 		copy = copy_header(ksp);
 	if (copy == NULL)
 		return NULL;
+	copy->ks_lock = NULL;
 	copy->ks_private = ks_chain_has_gethrtime(kc, ksp) ? copy : NULL;
+	s->size += sizeof(*copy) + copy->ks_data_size;
+	return copy;
+}
+
+/* Adds a kstat that is not in the sample yet: the copy of another sample of this moment, or NULL: what is read now. */
+static const kstat_t *
+add(struct ks_sample *s, kstat_ctl_t *kc, const kstat_t *ksp, kstat_t *copy)
+{
+	const struct ks_key key = ks_key_of(ksp, KS_BY_ALL);
+	uint64_t hash = ks_key_hash(&key);
+	bool is_first = ks_table_find(&s->index, hash, has_key, s, &key) == KS_NO_SLOT;
+
+	if (!KS_RESERVE(s->ksp, s->cap, s->n + 1) || !ks_table_reserve(&s->index, s->n + 1) ||
+	    (!is_first && !ks_table_reserve(&s->later, s->later.n + 1)))
+		return ks_fail_null(ENOMEM, "out of memory for a sample");
+	copy = copy != NULL ? share(copy) : read_copy(s, kc, ksp);
+	if (copy == NULL)
+		return NULL;
 	(void)ks_table_add(is_first ? &s->index : &s->later, is_first ? hash : (uint64_t)ksp->ks_kid, (uint32_t)s->n);
 	s->ksp[s->n++] = copy;
-	s->size += sizeof(*copy) + copy->ks_data_size;
 	return copy;
 }
 
@@ -115,17 +143,19 @@ ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 {
 	const kstat_t *copy = ks_sample_find(s, ksp);
 
-	return copy != NULL ? copy : read_and_add(s, kc, ksp);
+	return copy != NULL ? copy : add(s, kc, ksp, NULL);
 }
 
 int
-ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier,
+ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier, bool is_same,
     const struct ks_selector *const *selectors, size_t n)
 {
 	for (size_t i = 0; i < earlier->n; i++) {
-		struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, earlier->ksp[i]->ks_kid);
+		kstat_t *known = earlier->ksp[i];
+		struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, known->ks_kid);
 
-		if (node != NULL && ks_sample_add(s, kc, &node->k) == NULL)
+		if (node != NULL && ks_sample_find(s, &node->k) == NULL &&
+		    add(s, kc, &node->k, is_same ? known : NULL) == NULL)
 			return -1;
 	}
 	/* IDs grow along the chain. */

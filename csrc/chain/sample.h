@@ -20,7 +20,10 @@
  */
 struct ks_sample {
 	size_t n;
-	/* Copies: headers and ks_data; in the order they were added. ks_private: see ks_sample_time(). */
+	/*
+	 * Copies: headers and ks_data; in the order they were added. Samples of one moment may share them. ks_private: see
+	 * ks_sample_time().
+	 */
 	kstat_t **ksp;
 	hrtime_t taken;      /* ks_chain_now() when it was made */
 	hrtime_t real;       /* gethrtime() when it was made, which differs from that beside a recorded tree */
@@ -43,9 +46,10 @@ const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 
 /*
  * Adds the kstats that an earlier sample of the chain has and that still exist, and those that came since and any of
- * the selectors matches. If the earlier one has all that the selectors match, so has this one. 0, or -1 with errno.
+ * the selectors matches. If the earlier one has all that the selectors match, so has this one. is_same: the earlier one
+ * is of the same sample of a replay, so that its copies are good. 0, or -1 with errno.
  */
-int ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier,
+int ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier, bool is_same,
     const struct ks_selector *const *selectors, size_t n);
 
 void ks_sample_free(struct ks_sample *s);

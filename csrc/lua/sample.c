@@ -107,8 +107,8 @@ sample_new(lua_State *L)
 }
 
 /*
- * add(sample, selectors[, earlier]): reads what any of the selectors matches (none: everything). earlier: a sample of the
- * same chain that has what they match.
+ * add(sample, selectors[, earlier[, same]]): reads what any of the selectors matches (none: everything). earlier: a sample
+ * of the same chain that has what they match; same: it was taken when the chain was at the same sample of a replay.
  */
 static int
 sample_add(lua_State *L)
@@ -116,6 +116,7 @@ sample_add(lua_State *L)
 	struct ks_lua_sample *u = ks_lua_checksample(L, 1);
 	struct ks_lua_sample *earlier = lua_isnoneornil(L, 3) ? NULL : ks_lua_checksample(L, 3);
 	const struct ks_selector *const *selectors;
+	bool is_same = lua_toboolean(L, 4);
 	size_t n;
 	int rc;
 
@@ -123,7 +124,7 @@ sample_add(lua_State *L)
 	luaL_argcheck(L, ks_lua_can_grow(u), 1, "the sample is frozen");
 	if (earlier != NULL) {
 		selectors = ks_lua_checkselectors(L, 2, &n);
-		rc = ks_sample_add_as(u->s, u->chain->kc, earlier->s, selectors, n);
+		rc = ks_sample_add_as(u->s, u->chain->kc, earlier->s, is_same, selectors, n);
 	} else {
 		rc = add_selected(L, u, 2);
 	}

@@ -102,11 +102,11 @@ object.install(core.difference_meta, "difference", difference, {
 })
 
 -- A complete sample of what the selectors match. earlier: one of the same chain and selectors, by which these are found
--- without looking at the whole chain.
-function sample.take(ks, list, earlier)
+-- without looking at the whole chain. same: it is of the moment at which the chain, a replay, is again.
+function sample.take(ks, list, earlier, same)
   local s, message, errname = core.sample(ks)
   if s then
-    s, message, errname = core.sample_add(s, list, earlier)
+    s, message, errname = core.sample_add(s, list, earlier, same)
   end
   if not s then
     return nil, message, errname

@@ -58,16 +58,12 @@ local function locate(self, time, n)
   return went
 end
 
--- A sample of what was asked for; that before it says what that is. One that is known already, and was taken when the
--- chain had the same kstats, is as good.
+-- A sample of what was asked for; that before it says what that is. known: one of this moment, taken before the chain
+-- was elsewhere and came back. What the chain lost there is another kstat now; of the others nothing is read again.
 local function take(self, known)
-  local id = self.chain:chain_id()
-  if known and known.id == id then
-    return known
-  end
-  local taken, message = sample.take(self.chain, self.list, self.taken)
-  self.taken = taken
-  return taken and { sample = taken, id = id }, message
+  local message
+  self.taken, message = sample.take(self.chain, self.list, known or self.taken, known)
+  return self.taken, message
 end
 
 -- Makes the sample that is n behind that of the chain the moment, and takes the one before. Moves that skip samples
@@ -241,7 +237,7 @@ function moment:samples(selectors)
   if not (ok and self.now) then
     return nil, message
   end
-  return self.now.sample, not self.is_cut and self.prev.sample or nil
+  return self.now, not self.is_cut and self.prev or nil
 end
 
 -- --- states ---------------------------------------------------------------------------------------
