@@ -8,7 +8,7 @@ local machine = {}
 --- The kstats that the line needs.
 -- @table select
 machine.select = { { module = "unix", instance = 0, name = "system_misc", class = "misc" },
-  { module = "unix", instance = 0, name = "meminfo" } }
+  { module = "unix", instance = 0, name = "meminfo", class = "vm" } }
 
 --- The name of this machine.
 -- @treturn string
