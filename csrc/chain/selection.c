@@ -145,11 +145,9 @@ static int
 gather_unsorted(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n, struct gathered *g, bool *all)
 {
 	for (kstat_t *ksp = kc->kc_chain; ksp != NULL; ksp = ksp->ks_next) {
-		if (!ks_is_shown(ksp))
-			continue;
 		if (!ks_selector_any_matches(selectors, n, ksp))
-			*all = false;
-		else if (gather(g, ksp) != 0)
+			*all = *all && !ks_is_shown(ksp);
+		else if (ks_is_shown(ksp) && gather(g, ksp) != 0)
 			return -1;
 	}
 	return 0;

@@ -48,7 +48,8 @@ static inline bool
 matches(const struct ks_pattern *p, const char *text)
 {
 	return p->kind == KS_PATTERN_ANY ||
-	    (p->kind == KS_PATTERN_LITERAL ? strcmp(p->text, text) == 0 : ks_pattern_match(p, text, strlen(text)));
+	    (p->kind == KS_PATTERN_LITERAL ? *p->text == *text && strcmp(p->text, text) == 0 :
+	    ks_pattern_match(p, text, strlen(text)));
 }
 
 bool
