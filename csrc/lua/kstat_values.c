@@ -70,6 +70,7 @@ struct walk {
 	struct ks_lua_kstat *u;
 	const kstat_t *ksp;
 	int header; /* class, crtime, snaptime, host come first: 0 to 3; HEADERS is behind them */
+	bool differs; /* it has the differences, in `delta`; else the values, in `cursor` */
 	struct ks_cursor cursor;
 	struct ks_delta_cursor delta;
 };
@@ -87,6 +88,7 @@ walk_open(lua_State *L, int i, struct walk *w, bool with_header)
 	w->u = u;
 	w->header = with_header ? 0 : HEADERS;
 	w->ksp = ks_lua_head(L, u);
+	w->differs = u->origin == KS_LUA_DIFFERING;
 	if (u->origin == KS_LUA_LIVE) {
 		kstat_t *ksp = ks_lua_findlive(L, u);
 
@@ -96,7 +98,7 @@ walk_open(lua_State *L, int i, struct walk *w, bool with_header)
 			rc = read_live(L, i, u, ksp);
 		w->ksp = rc == 0 ? ksp : &u->head;
 	}
-	if (u->origin == KS_LUA_DIFFERING)
+	if (w->differs)
 		ks_delta_cursor_open(&w->delta, &u->delta, u->chain->kc);
 	else
 		ks_cursor_open(&w->cursor, w->ksp);
@@ -130,7 +132,7 @@ walk_next(struct walk *w, const char **name, struct ks_value *v)
 		if (header_value(w, w->header++, name, v))
 			return true;
 	}
-	if (w->u->origin == KS_LUA_DIFFERING)
+	if (w->differs)
 		return ks_delta_cursor_next(&w->delta, name, v);
 	return ks_cursor_next(&w->cursor, name, v);
 }
@@ -141,7 +143,7 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 {
 	const char *name;
 
-	if (w->u->origin == KS_LUA_DIFFERING ? ks_delta_get(&w->delta, stat, v) :
+	if (w->differs ? ks_delta_get(&w->delta, stat, v) :
 	    ks_cursor_seek(&w->cursor, stat) && ks_cursor_next(&w->cursor, &name, v))
 		return true;
 	while (w->header < HEADERS && walk_next(w, &name, v)) {
@@ -154,19 +156,18 @@ walk_find(struct walk *w, const char *stat, struct ks_value *v)
 /* --- some statistics ------------------------------------------------------------------- */
 
 /*
- * The statistics named from index 2 on of the kstat at index 1, as `push` has them; nil for what there is not; nil,
- * message, errno if the kstat cannot be read; class and crtime are known even so.
+ * The statistics named from index 2 on of the kstat at index 1 that the walk w began at, as `push` has them; nil for
+ * what there is not; nil, message, errno if the kstat cannot be read (`failed`, an errno); class and crtime are known
+ * even so.
  */
 static int
-push_statistics(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
+push_named(lua_State *L, const struct walk *w, int failed, int (*push)(lua_State *, const struct ks_value *))
 {
 	int i = 2, last = lua_gettop(L), pushed = 0;
-	struct walk w;
-	int failed = walk_open(L, 1, &w, true) != 0 ? errno : 0;
 
 	luaL_checkstack(L, last + 3, "too many statistics");
 	do {
-		struct walk at = w;
+		struct walk at = *w;
 		struct ks_value v;
 		size_t n;
 		const char *stat = luaL_checklstring(L, i, &n);
@@ -182,6 +183,29 @@ push_statistics(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
 		}
 	} while (++i <= last);
 	return pushed;
+}
+
+static int
+push_statistics(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
+{
+	struct walk w;
+	int failed = walk_open(L, 1, &w, true) != 0 ? errno : 0;
+
+	return push_named(L, &w, failed, push);
+}
+
+/*
+ * levels(kstat, statistic, ...) -> what get() of the kstat of a difference's later sample, k:now(), returns: without an
+ * object for that, as a screen asks hundreds of kstats.
+ */
+static int
+kstat_levels(lua_State *L)
+{
+	struct ks_lua_kstat *u = ks_lua_checkdiffering(L, 1);
+	struct walk w = { .u = u, .ksp = u->delta.now };
+
+	ks_cursor_open(&w.cursor, w.ksp);
+	return push_named(L, &w, 0, ks_lua_pushvalue);
 }
 
 static int
@@ -469,6 +493,7 @@ ks_lua_add_kstat_values(lua_State *L)
 		{ "collect", kstat_collect },
 		{ "numbers", kstat_numbers },
 		{ "halves", kstat_halves },
+		{ "levels", kstat_levels },
 		{ NULL, NULL }
 	};
 

@@ -6,6 +6,8 @@
 --     end
 --
 -- @module kstat.link
+local core = require("kstat.core")
+
 local link = {}
 
 --- Rates added up.
@@ -38,7 +40,7 @@ end
 -- `speed`: bits per second; `duplex`: "full", "half" or "unkn"; `state`: "up", "down" or nil
 function link.figures(k)
   local r, w = rates(k, "rbytes64") or rates(k, "rbytes"), rates(k, "obytes64") or rates(k, "obytes")
-  local speed, duplex, state = k:now():get("ifspeed", "link_duplex", "link_state")
+  local speed, duplex, state = core.levels(k, "ifspeed", "link_duplex", "link_state")
   speed = type(speed) == "number" and speed or nil
   return {
     r = r, w = w, rpk = rates(k, "ipackets64") or rates(k, "ipackets"),

@@ -2,6 +2,7 @@
 -- that files of /proc are read only for what is shown.
 -- @module kstat.prstat.rows
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local tool = require("kstat.tool")
 
 local rows = {}
@@ -51,7 +52,7 @@ end
 -- @tparam table row gets `size`, `rss` (bytes), `pri`, `nice`, `time` (s of CPU so far)
 function rows.add_levels(row)
   local utime, stime
-  utime, stime, row.size, row.rss, row.pri, row.nice = row.k:now():get("utime", "stime", "size", "rssize", "pri",
+  utime, stime, row.size, row.rss, row.pri, row.nice = core.levels(row.k, "utime", "stime", "size", "rssize", "pri",
     "nice")
   row.time = ((utime or 0) + (stime or 0)) / 1e9
 end
@@ -97,7 +98,7 @@ end
 -- @tparam table row
 -- @treturn string
 function rows.name(row)
-  return row.k:now():get("fname") or row.k.name
+  return core.levels(row.k, "fname") or row.k.name
 end
 
 --- The command line of a process.
@@ -114,7 +115,7 @@ end
 --- Adds who owns a process and what it does.
 -- @tparam table row gets `user`, `state`
 function rows.add_owner(row)
-  local euid, state = row.k:now():get("euid", "state")
+  local euid, state = core.levels(row.k, "euid", "state")
   row.user, row.state = tool.user_name(euid), STATES[state] or state
 end
 

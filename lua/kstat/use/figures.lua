@@ -1,6 +1,7 @@
 --- Figures of kstats over an interval, each nil if there is none. Captures may hold anything.
 --
 -- @module kstat.use.figures
+local core = require("kstat.core")
 local selector = require("kstat.selector")
 
 local figures = {}
@@ -25,7 +26,7 @@ end
 -- @string[opt="number"] kind of value that is wanted
 -- @return the value; nil: there is none of that kind
 function figures.now(k, statistic, kind)
-  local value = k and k:now():get(statistic)
+  local value = k and core.levels(k, statistic)
   return type(value) == (kind or "number") and value or nil
 end
 
@@ -34,7 +35,7 @@ end
 -- @param ... the names of statistics
 -- @return each number; nil: there is none
 function figures.levels(k, ...)
-  local values = { k:now():get(...) }
+  local values = { core.levels(k, ...) }
   for i = 1, select("#", ...) do
     values[i] = type(values[i]) == "number" and values[i] or nil
   end

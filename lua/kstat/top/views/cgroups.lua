@@ -56,7 +56,7 @@ end
 
 -- What is known of a group without further files. Figures of an interval need the sample before, taken at `since`.
 local function new_row(k, d, now, since)
-  local path, memory, limit, pids = k:now():get("path", "memory", "memory_max", "pids")
+  local path, memory, limit, pids = core.levels(k, "path", "memory", "memory_max", "pids")
   path = type(path) == "string" and path or k.name
   local row = { k = k, d = d, now = now, path = path, label = path, memory = number(memory), limit = number(limit),
     pids = number(pids), has_rates = since ~= nil }

@@ -28,7 +28,7 @@ local SORTED = { RSS = { rss = "rssize" }, THREADS = { nlwp = "nlwp" }, SIZE = {
 -- What most windows show of the file that is read of all.
 local function find_usual(row)
   local name, euid
-  name, euid, row.rss, row.nlwp, row.ppid = row.k:now():get("fname", "euid", "rssize", "nlwp", "ppid")
+  name, euid, row.rss, row.nlwp, row.ppid = core.levels(row.k, "fname", "euid", "rssize", "nlwp", "ppid")
   row.process, row.user = name or row.name, tool.user_name(euid)
 end
 
@@ -36,7 +36,7 @@ end
 local function find_levels(row)
   processes.add_levels(row)
   processes.add_owner(row)
-  row.class = row.k:now():get("clname")
+  row.class = core.levels(row.k, "clname")
 end
 
 -- What was counted per second. elapsed: seconds between the readings of its file; without it those of "stat": who looks
