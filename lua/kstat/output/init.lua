@@ -16,6 +16,8 @@ local kstat_text = require("kstat.text")
 local columns_of = core.columns_of
 local unpack = table.unpack or unpack
 
+local MOST = 2 ^ 53 -- below it a whole number is exact, and %d takes it
+
 local output = {}
 
 local formatted -- the column whose format is at work
@@ -29,10 +31,7 @@ end
 
 -- Finite numbers; nil for all else.
 local function finite(value)
-  if type(value) == "number" and value == value and value ~= math.huge and value ~= -math.huge then
-    return value
-  end
-  return nil
+  return type(value) == "number" and value - value == 0 and value or nil
 end
 
 local function joined(values, separator)
@@ -49,26 +48,29 @@ end
 -- @string missing what stands for one that there is not
 -- @treturn string
 local function cell(column, value, missing)
-  local format = column.format
   if value == nil then
     return missing
-  elseif type(value) == "number" and not finite(value) then
+  end
+  local format, kind = column.format, type(value)
+  if kind == "number" and not finite(value) then
     return "-"
   elseif type(format) == "function" then
     formatted = column
     local text = tostring(format(value))
     formatted = nil
     return text
-  elseif type(value) == "number" then
+  elseif kind == "number" then
     -- %d takes whole numbers only in Lua 5.3 and later, and none of more than 64 bits.
-    if column.is_integer == nil then
+    if format == "%d" and value % 1 == 0 and value < MOST and value > -MOST then
+      return format:format(value)
+    elseif column.is_integer == nil then
       column.is_integer = format ~= nil and format:find("%%[%d%-+ #.]*[dioxXuc]") ~= nil
     end
     if column.is_integer then
       return require("kstat.format")(format, value)
     end
     return (format or "%.1f"):format(value)
-  elseif type(value) == "table" then
+  elseif kind == "table" then
     return "[" .. joined(value, ",") .. "]"
   end
   return tostring(value)

@@ -10,7 +10,7 @@ local core = require("kstat.core")
 local output = require("kstat.output")
 local text = require("kstat.text")
 
-local find = string.find
+local find, cell = string.find, output.cell
 
 local screen_table = {}
 
@@ -107,15 +107,10 @@ local function rooms_of(self, list, width)
   return rooms
 end
 
--- The columns that a text takes; most are plain ASCII, a byte each.
-local function width_of(shown)
-  return find(shown, "[^ -~]") and core.columns_of(shown) or #shown
-end
-
 -- A text that takes at most so much room; several lines where it is to be whole.
 local function shortened(column, shown, room)
-  if width_of(shown) <= room then
-    return shown
+  if #shown <= room then
+    return shown -- no character takes more columns than bytes
   end
   return column.whole and text.wrap(shown, room, 0) or column.elide == "end" and text.cut(shown, room) or
     text.shorten(shown, room)
@@ -128,21 +123,25 @@ end
 
 -- A name as its column shows it. The indentation may take no more than half of the room from a name that is long.
 local function name_of(column, shown, room, depth)
-  local indent = math.min(indent_of(depth), math.max(math.floor(room / 2), room - width_of(shown)))
+  local indent = math.min(indent_of(depth), math.max(math.floor(room / 2), room - core.columns_of(shown)))
   return (" "):rep(indent) .. shortened(column, shown, room - indent)
 end
 
--- The texts of a row's cells.
+-- The texts of a row's cells; columns become as wide as these.
 local function texts_of(self, values, utf8, depth)
-  local texts, widths = {}, self.widths
-  for i, column in ipairs(self.columns) do
-    if not self.hidden[column.title] then
-      local shown = output.cell(column, values[i], "-")
+  local texts, widths, columns, hidden = {}, self.widths, self.columns, self.hidden
+  for i = 1, #columns do
+    local column = columns[i]
+    if not hidden[column.title] then
+      local shown = cell(column, values[i], "-")
       if find(shown, "[^ -~]") then
         shown = text.harmless(shown, utf8)
       end
-      local width = width_of(shown) + (depth and i == self.flexible and indent_of(depth) or 0)
-      texts[i], widths[i] = shown, width > widths[i] and width or widths[i]
+      local indent = depth and i == self.flexible and indent_of(depth) or 0
+      texts[i] = shown
+      if #shown + indent > widths[i] then
+        widths[i] = math.max(widths[i], core.columns_of(shown) + indent)
+      end
     end
   end
   return texts
@@ -164,12 +163,15 @@ end
 -- The lines of one row: several if its last text is whole and long.
 local function lines_of(self, list, rooms, layout, texts, values)
   local cells = {}
-  for at, i in ipairs(list) do
+  for at = 1, #list do
+    local i = list[at]
     local column = self.columns[i]
     local shown = i == self.flexible and values.depth and name_of(column, texts[i], rooms[i], values.depth) or
       shortened(column, texts[i], rooms[i])
-    cells[at] = self.coloured and values and not column.whole and
-      colour.paint(shown, output.state_of(column, values[i])) or shown
+    if self.coloured and not column.whole and (column.state or column.warning or column.critical) then
+      shown = colour.paint(shown, output.state_of(column, values[i]))
+    end
+    cells[at] = shown
   end
   local more = {}
   local last = cells[#cells]
