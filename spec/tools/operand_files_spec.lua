@@ -5,9 +5,11 @@ local directory = run.shell("mktemp -d").out:gsub("\n", "")
 local log = directory .. "/log"
 
 -- Runs the command under strace. Returns the set of files below /proc and /sys that it opened or tried to, but for
--- those of the process itself, and the result. publisher: the beginning of a command line that runs its last word.
-local function opened(arguments, publisher)
-  local command = ("strace -f -y -e trace=open,openat -o %s %s/kstat %s"):format(log, run.bin, arguments)
+-- those of the process itself, and the result. publisher: the beginning of a command line that runs its last word;
+-- program: another command in place of kstat.
+local function opened(arguments, publisher, program)
+  local command = ("strace -f -y -e trace=open,openat -o %s %s/%s %s"):format(log, run.bin, program or "kstat",
+    arguments)
   local r = run.shell(("export KSTAT_DIR=%s; unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; %s"):format(directory,
     publisher and publisher .. run.quote(command) or command))
   local files = {}
@@ -108,6 +110,17 @@ describe("kstat opens the files that its operands can match, and no others:", fu
     files["/proc/sys/kernel/random/boot_id"] = nil -- tells whether the file of a publisher is of this boot
     for path in pairs(files) do
       assert.is_nil(path:match("^/proc/.*"))
+    end
+  end)
+
+  it("the processes of a screen need neither interrupts nor disks", function()
+    if not traced then
+      return pending("processes cannot be traced here: no strace, or no ptrace()")
+    end
+    local files = opened("top -b --view processes 1 1", nil, "kstatlua")
+    assert.is_true(files["/proc/loadavg"])
+    for path in pairs(files) do
+      assert.is_nil(path:match("^/proc/interrupts$") or path:match("^/sys/.*block"))
     end
   end)
 
