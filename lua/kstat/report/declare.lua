@@ -26,7 +26,7 @@ local COLUMN_FIELDS = {
   key = "string", width = "width", align = "align", format = "format", unit = "string", kind = "measure",
   about = "string", total = "boolean or function", data = "boolean", warning = "number", critical = "number",
   state = "function", whole = "boolean", priority = "count", elide = "elide",
-  hidden = "boolean", order = "function",
+  hidden = "boolean", order = "function", lazy = "boolean",
 }
 local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true },
   elide = { middle = true, ["end"] = true } }

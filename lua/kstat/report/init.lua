@@ -87,7 +87,7 @@ end
 -- (kstatlua top): `priority` (?integer): from 2 on the column leaves a window that is too narrow, the largest first;
 -- `elide` (?string): whether a text too long loses its "middle" (default) or its "end"; `hidden` (?boolean): only
 -- who chooses the column sees it; `order` (?fun(row:row):any): what rows are put in order by where the column is a text
--- of it.
+-- of it; `lazy` (?boolean): the report's `complete` fills it in, so that all rows are completed where it sorts them.
 -- @table column
 
 --- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",

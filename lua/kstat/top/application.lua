@@ -127,6 +127,9 @@ local function arrange(self, part, filter, every)
   if column then
     local most = not every and not self.shown.tree and part.offset + self.height or nil
     part.count = #list
+    for _, row in ipairs(column.lazy and part.report.complete and list or {}) do
+      part.report.complete(row, part.given)
+    end
     local function value(row) return order.value(column, row) end
     list = order.by(list, column.order or value, part.up ~= part.reverse, most)
   elseif part.by then

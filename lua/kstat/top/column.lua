@@ -23,4 +23,12 @@ function column.further(title, field, format, about)
   return { title, field, format = format, about = about, priority = 4, hidden = true }
 end
 
+--- Marks a column as one that the report's `complete` fills in.
+-- @tparam column made
+-- @treturn column the same
+function column.lazy(made)
+  made.lazy = true
+  return made
+end
+
 return column

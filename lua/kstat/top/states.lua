@@ -17,6 +17,13 @@ function states.of(shown)
   return shown:match("^%a+"):lower()
 end
 
+--- By what rows are put in order where their states sort them.
+-- @tparam row row of a screen; `judged` is one of kstat.use.rows
+-- @treturn int|nil 0 to 2; nil: nothing is known
+function states.order(row)
+  return row.judged and row.judged.severity
+end
+
 --- A state with its reasons.
 -- @tparam row row of kstat.use.rows
 -- @treturn string|nil nil: nothing is known

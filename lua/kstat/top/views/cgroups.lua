@@ -150,11 +150,6 @@ local function rows(d, now, prev, options)
   if not is_counted then -- or not yet
     table.sort(list, by("memory"))
   end
-  if screen.sort == "STATE" then
-    for _, row in ipairs(list) do
-      complete(row)
-    end
-  end
   return list
 end
 
@@ -212,7 +207,7 @@ local function explain(row, options)
   return states.explain(row.judged, row.path, options.screen.utf8)
 end
 
-local column, further = makers.of, makers.further
+local column, further, lazy = makers.of, makers.further, makers.lazy
 local percent, bytes, count = text.percent, text.bytes, text.number
 
 local NAME = { "CGROUP", "label", kind = "label", about = "control group: its place in the tree" }
@@ -223,7 +218,7 @@ local MEMORY = column("MEM", "memory", bytes, "memory in use")
 local LIMIT = column("LIMIT", "limit", bytes, "limit of memory", 2)
 local IO = column("IO/s", "io", count, "bytes read from and written to disks per second")
 local PROCESSES = column("PROC", "pids", count, "processes and threads", 2)
-local STATE = { "STATE", "state", align = "left", whole = true, state = states.of,
+local STATE = { "STATE", "state", align = "left", whole = true, lazy = true, order = states.order, state = states.of,
   about = "of groups that have a limit: ok, or what is too much" }
 
 local function declare(name, about, make, columns, sort)
@@ -236,9 +231,10 @@ end
 
 local all = declare("cgroups", "Control groups: what they use, wait for, and may use.", rows, {
   NAME, CPU, WAIT, MEMORY, LIMIT, IO, PROCESSES,
-  further("PMAX", "pids_max", count, "limit of processes and threads"),
-  further("QUOTA%", "quota", percent, "limit of CPU time, in percent of one CPU"),
-  further("THROT%", "throttled", percent, "share of the periods in which the group used its limit of CPU time up"),
+  lazy(further("PMAX", "pids_max", count, "limit of processes and threads")),
+  lazy(further("QUOTA%", "quota", percent, "limit of CPU time, in percent of one CPU")),
+  lazy(further("THROT%", "throttled", percent,
+    "share of the periods in which the group used its limit of CPU time up")),
   further("WCPU%", "for_cpu", percent, "share of the time in which some process waited for a CPU"),
   further("WMEM%", "for_memory", percent, "the same for memory"),
   further("WIO%", "for_io", percent, "the same for I/O"),

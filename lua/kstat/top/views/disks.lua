@@ -140,13 +140,9 @@ end
 
 -- --- the view ---------------------------------------------------------------------------------------------------
 
-local column = makers.of
-local STATE = { "STATE", "state", align = "left", whole = true, about = "ok, or what is too much",
-  state = states.of }
-
-local function bits(v)
-  return v and text.number(v) or "-"
-end
+local column, lazy = makers.of, makers.lazy
+local STATE = { "STATE", "state", align = "left", whole = true, lazy = true, order = states.order, state = states.of,
+  about = "ok, or what is too much" }
 
 local number, rate, percent = text.number, text.number, text.percent
 
@@ -159,7 +155,7 @@ local disk_section = report({
   enter = function(row) return { view = "cgroups", sort = "IO/s", disk = row.name } end,
   columns = {
     { "DISK", "name", kind = "label", about = "the kernel's name of the disk" },
-    { "NAME", "called", align = "left", width = 8, priority = 2,
+    { "NAME", "called", align = "left", width = 8, priority = 2, lazy = true,
       about = "what users know: name of a device mapper, mount points" },
     column("r/s", "reads", number, "reads per second"), column("w/s", "writes", number, "writes per second"),
     column("READ/s", "read", rate, "bytes read per second"),
@@ -169,7 +165,7 @@ local disk_section = report({
     column("SVC", "service", text.duration, "mean time of a request in service"),
     column("QUEUE", "queue", percent, "requests waiting or in service, in the mean"),
     column("BUSY%", "busy", percent, "share of the time with requests in service"),
-    column("ERR", "errors", number, "errors in the interval, and those that last", 3), STATE,
+    lazy(column("ERR", "errors", number, "errors in the interval, and those that last", 3)), STATE,
   },
 })
 
@@ -184,8 +180,8 @@ local link_section = report({
     column("INPK/s", "rpk", number, "packets received per second", 2),
     column("OUTPK/s", "wpk", number, "packets sent per second", 2),
     column("DROP/s", "drops", number, "packets per second for which there was no room"),
-    column("ERR", "errors", number, "errors in the interval", 3),
-    column("SPEED", "speed", bits, "bits per second that the link can do", 2),
+    lazy(column("ERR", "errors", number, "errors in the interval", 3)),
+    column("SPEED", "speed", number, "bits per second that the link can do", 2),
     column("UTIL%", "util", percent, "of its speed, of the busier direction"),
     { "UP", "link", align = "left", priority = 4, about = "up or down" }, STATE,
   },

@@ -6,7 +6,7 @@
 --
 -- @module kstat.top.views.resources
 local colour = require("kstat.colour")
-local column = require("kstat.top.column").of
+local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
@@ -224,7 +224,7 @@ local function complete(row, options)
   if row.is_complete then
     return
   end
-  row.is_complete, row.title = true, title_of(row)
+  row.is_complete = true
   row.ten, row.minute, row.five = average(screen.d, row, 10), average(screen.d, row, 60), average(screen.d, row, 300)
   row.level = levels.of(screen.d, row)
   local verdict = screen.verdict
@@ -253,6 +253,8 @@ local function explain(row, options)
     function(figure) return seen:values(row, figure) end)
 end
 
+local column, lazy = makers.of, makers.lazy
+
 local section = report({
   name = "resources", about = "Resources that are short or busy, and the state of each.", optional = true,
   select = resources.select({}),
@@ -261,12 +263,13 @@ local section = report({
     { "RESOURCE", title_of, kind = "label", about = "CPUs, memory, disks, file systems, links and so on" },
     column("UTIL", "utilization", text.percent, "how much of it is used, in percent"),
     { "SATURATION", use.saturation, align = "left", about = "how much has to wait or is refused" },
-    column("10s", "ten", text.percent, "pressure: share of the last 10 s in which some work had to wait"),
-    column("1m", "minute", text.percent, "the same for a minute", 2),
-    column("5m", "five", text.percent, "the same for 5 minutes", 2),
+    lazy(column("10s", "ten", text.percent, "pressure: share of the last 10 s in which some work had to wait")),
+    lazy(column("1m", "minute", text.percent, "the same for a minute", 2)),
+    lazy(column("5m", "five", text.percent, "the same for 5 minutes", 2)),
     column("ERR", "errors", text.number, "errors in the interval, and those that last", 3),
-    { "NOW", "level", align = "left", priority = 3, about = "the level that tells most" },
+    { "NOW", "level", align = "left", priority = 3, lazy = true, about = "the level that tells most" },
     { "STATE", "shown", align = "left", whole = true, state = states.of,
+      order = function(row) return row.severity end,
       about = "by the limits of kstatlua use; above: - ok, + warning, # critical, blank where nothing is known" },
   },
 })
