@@ -41,7 +41,7 @@ function culprits.name(k)
   return ("%s[%d]"):format((k.name:gsub(",%l+$", "")), k.instance)
 end
 
--- The names of those kstats that have most of a figure, with the figure; nil: none has any.
+-- The names of those kstats that have most of a figure, with the figure if there is a format; nil: none has any.
 local function top(list, figure, name, format)
   local found = {}
   for i, k in ipairs(list) do
@@ -52,7 +52,7 @@ local function top(list, figure, name, format)
   local names = {}
   for i = 1, math.min(#found, MOST) do
     if found[i].n >= LEAST * found[1].n then
-      names[i] = name(found[i].k) .. " " .. format(found[i].n)
+      names[i] = name(found[i].k) .. (format and " " .. format(found[i].n) or "")
     end
   end
   return names[1] and table.concat(names, ", ")
@@ -172,8 +172,7 @@ function culprits.groups(d, figure, format)
     for _, k in ipairs(figures.select(d, "class cgroup")) do
       list[#list + 1] = k.name ~= "/" and k or nil
     end
-    local text = top(list, figure, function(k) return k.name end, format or function() return "" end)
-    return text and (text:gsub(" ,", ","):gsub(" $", ""))
+    return top(list, figure, function(k) return k.name end, format)
   end
 end
 
