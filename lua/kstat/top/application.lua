@@ -204,8 +204,8 @@ function app:arrange()
   self:follow()
 end
 
---- Makes the rows of the part that is looked at again, of the samples that there are: for reports that give only what
--- is visible.
+--- Brings rows and their order up to date after a key. Reports that give only what is visible make their rows again, of
+-- the samples that there are.
 function app:again()
   local shown = self.shown
   for _, part in ipairs(shown.parts) do

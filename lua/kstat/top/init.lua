@@ -103,12 +103,12 @@ function run:travel(action)
   end
 end
 
--- Does a piece of what is left to do between two keys. Whether there is more; and whether the window changed.
+-- Does a piece of what is left to do between two keys. Returns whether there is more, and whether the window changed.
 function run:work()
   if self.past and not self.idle then
     local changed = self.past:work(core.gethrtime() + WORK_NS)
     self.idle = changed == nil
-    return not self.idle, changed or self.idle -- since when a state is there may be all that is new
+    return not self.idle, changed or self.idle -- once all is judged, the verdict may know since when
   end
   return false
 end
@@ -233,7 +233,7 @@ end
 -- The terminal is given back in any case.
 -- @tparam table given `views` (see kstat.top.application), `view` (the name of the first one), `open` (fun(only,
 -- published): chain, or nil and a message), `interval` (seconds), `count` (ticks; nil: for ever), `filter` (text),
--- `about` (see app:show), `color` (see kstat.colour),
+-- `about` (see app:show), `color` (see kstat.colour), `host` (a name for the first line; nil: that of this machine),
 -- `source` (what the past is read from, see kstat.top.past; nil: what was recorded of this machine), `past` (a past, in
 -- which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean: `open` opens one,
 -- which goes on by itself)

@@ -101,7 +101,7 @@ local function last_line(self)
     local hint = self.problem or self.prompt.text == "" and self.prompt.hint
     return (" %s%s_%s"):format(self.prompt.label, self.prompt.text, hint and "   " .. hint or "")
   elseif self.message then
-    return " " .. self.message
+    return (text.cut(" " .. text.harmless(self.message, self.utf8), self.width))
   end
   local parts = {}
   for i, view in ipairs(self.views) do
