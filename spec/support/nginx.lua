@@ -150,8 +150,28 @@ function methods.remove(self)
   run.remove_directory(self.prefix)
 end
 
+-- Waits until no connection of ours is in one of these states, as /proc/net/tcp has them.
+local function await_no_connection(self, states)
+  local of_ours = ("^%%s*%%d+: %%x+:%04X %%x+:%%x+ (%%x%%x)"):format(self.port)
+  run.await("the last requests", function()
+    for line in io.lines("/proc/net/tcp") do
+      if states[line:match(of_ours) or ""] then
+        return false
+      end
+    end
+    return true
+  end)
+end
+
+-- Waits until what was answered is counted: nginx logs a request after its answer, and only then sees that the client
+-- has closed the connection. Another worker would answer before that.
+local function await_log(self)
+  await_no_connection(self, { ["08"] = true })
+end
+
 --- The body of a page.
 function methods.get(self, path, arguments)
+  await_log(self)
   return sh("curl -s -m 60 %s 'http://127.0.0.1:%d%s'", arguments or "", self.port, path).out
 end
 
@@ -166,6 +186,7 @@ end
 
 --- What kstat -p prints of it: by name:statistic.
 function methods.counted(self, module)
+  await_log(self)
   local r = sh("KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s %s/kstat -p -m %s", self.kstats, self.kstats, self.kstats,
     run.bin, module or "nginx")
   local values = {}
@@ -223,16 +244,7 @@ end
 
 --- Waits until every connection is over: its last request is logged before nginx closes it.
 function methods.settle(self)
-  local of_ours = ("^%%s*%%d+: %%x+:%04X %%x+:%%x+ (%%x%%x)"):format(self.port)
-  run.await("the last requests", function()
-    for line in io.lines("/proc/net/tcp") do
-      local state = line:match(of_ours)
-      if state == "01" or state == "03" or state == "08" then -- open, opening, closed by the other side
-        return false
-      end
-    end
-    return true
-  end)
+  await_no_connection(self, { ["01"] = true, ["03"] = true, ["08"] = true }) -- open, opening, closed by the client
 end
 
 --- Runs wrk until the log has that many requests more, then `meanwhile`, if there is one, and again until that many

@@ -82,7 +82,7 @@ describe("a row of kstat.nginx", function()
   end)
 
   it("stays, idle as it is, where it is that of refused labels", function()
-    start({ setup = "labels = { 'host' }, expire = 1",
+    start({ setup = "labels = { 'host' }, expire = 2",
       init = [[sizes = kn:histogram("sizes", { labels = { "a" }, percentiles = true })]],
       locations = "location /observe { content_by_lua_block { sizes:observe(7, 'idle') ngx.print('observed') } }" })
     server:get("/", "-H 'Host: idle'")
@@ -100,7 +100,7 @@ describe("a row of kstat.nginx", function()
   end)
 
   it("is removed when idle, and alone, where its labels end like the name of a distribution", function()
-    start({ setup = "expire = 1", init = [[ways = kn:counter("ways", { labels = { "host", "way" } })
+    start({ setup = "expire = 2", init = [[ways = kn:counter("ways", { labels = { "host", "way" } })
       sides = kn:counter("sides", { labels = { "way" } })]],
       locations = [[location /count { content_by_lua_block { ways:add(1, "a", "out") ngx.print("counted") } }
         location /once { content_by_lua_block { ways:add(1, "a", "in") sides:add(1, "in") ngx.print("counted") } }]] })
