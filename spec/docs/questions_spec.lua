@@ -89,17 +89,17 @@ describe("the page of questions", function()
       return pending("prometheus is not here")
     end
     -- Not in memory: promtool writes 128 MB of nothing for each two hours, which are a hole only on a disk.
-    local dir, port = run.directory("/var/tmp"), run.free_port()
+    local dir = run.directory("/var/tmp")
     assert.equal(0, run.shell(("%s/kstat -r %s -o openmetrics 3600 >%s/text && : >%s/config && " ..
       "promtool tsdb create-blocks-from openmetrics %s/text %s/blocks"):format(run.bin, load, dir, dir, dir,
       dir)).status)
     local pid = run.start(("prometheus --config.file=%s/config --storage.tsdb.path=%s/blocks --log.level=error "
-      .. "--storage.tsdb.retention.time=100y --web.listen-address=127.0.0.1:%s"):format(dir, dir, port), dir .. "/log")
+      .. "--storage.tsdb.retention.time=100y --web.listen-address=127.0.0.1:0"):format(dir, dir), dir .. "/log")
     finally(function()
       run.stop(pid)
       run.remove_directory(dir)
     end)
-    local url = ("http://127.0.0.1:%s/api/v1/query"):format(port)
+    local url = ("http://127.0.0.1:%s/api/v1/query"):format(run.port_of(pid))
     run.await("Prometheus", function() return run.shell("curl -sf -d query=1 " .. url).status == 0 end)
     local asked = {}
     for i, q in ipairs(questions) do

@@ -131,10 +131,11 @@ function M.start(program, out)
     .out:match("%d+")
 end
 
---- A port of the loopback interface at which nobody listens now.
-function M.free_port()
-  return M.shell([[python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])']]).out:match("%d+")
+--- Waits until a process listens at 127.0.0.1, and returns the port: the kernel's choice, where it was told port 0.
+function M.port_of(pid)
+  return M.await("a port of process " .. pid, function()
+    return M.shell(("ss -ltnpH | grep 'pid=%s,' | grep -o '127.0.0.1:[0-9]*'"):format(pid)).out:match(":(%d+)")
+  end)
 end
 
 --- Returns true if a process exists and has not ended.

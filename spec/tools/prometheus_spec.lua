@@ -51,12 +51,13 @@ scrape_configs:
   - job_name: kstat
     static_configs: [ targets: [ %s ] ]
 ]]):format(interval, interval, interval, options.rules or "", table.concat(targets, ", ")))
-    local port = run.free_port()
-    started[#started + 1] = run.start(("prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
-      .. "--web.listen-address=127.0.0.1:%s --log.level=error %s"):format(place, place, port, options.flags or ""),
+    local pid = run.start(("prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
+      .. "--web.listen-address=127.0.0.1:0 --log.level=error %s"):format(place, place, options.flags or ""),
       place .. "/log")
+    started[#started + 1] = pid
+    local port = run.port_of(pid)
     return function(query)
-      local r = run.shell(("curl -s -m 5 http://127.0.0.1:%s/api/v1/query --data-urlencode query=%s"):format(port,
+      local r = run.shell(("curl -s -m 60 http://127.0.0.1:%s/api/v1/query --data-urlencode query=%s"):format(port,
         run.quote(query)))
       local ok, answer = pcall(cjson.decode, r.out)
       local values = {}
@@ -73,11 +74,10 @@ scrape_configs:
       ports[i] = start_exporter(i == 1 and "" or "cpu::time unix:0:system_misc")
     end
     local query = start_prometheus(ports)
+    -- One after the other: on a machine that is busy with other things one may take longer than the second that it has.
     run.await("four scrapes of each", function()
-      return (query("min(count_over_time(up[1m]))")[1] or 0) >= 4 and #query("up") == 50
+      return query("count(count_over_time(up[5s]) >= 4 and min_over_time(up[5s]) == 1)")[1] == 50
     end)
-    assert.same({ 1 }, query("min(min_over_time(up[1m]))"))
-    assert.same({ 50 }, query("sum(up)"))
     local cpus = tonumber(run.shell("getconf _NPROCESSORS_ONLN").out)
     assert.same({ 50 * cpus }, query("sum(kstat_unix_ncpus)"))
     local boot = tonumber(run.shell(run.bin .. "/kstat -p unix:0:system_misc:boot_time").out:match("\t(%d+)"))
