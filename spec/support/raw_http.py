@@ -9,7 +9,7 @@ import sys
 def exchange(text):
     back = b""
     with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
-        s.settimeout(5)
+        s.settimeout(60)
         try:
             try:
                 s.sendall(text.encode("latin-1"))

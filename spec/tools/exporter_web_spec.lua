@@ -25,7 +25,7 @@ describe("kstatlua exporter as node_exporter", function()
   teardown(function() run.remove_directory(dir) end)
 
   local function curl(words)
-    return run.shell("curl -gsk -m 20 " .. words).out
+    return run.shell("curl -gsk -m 60 " .. words).out
   end
 
   it("has its paths, its collectors and a page that leads there", function()

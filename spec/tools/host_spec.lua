@@ -468,7 +468,7 @@ describe("scripts of one's own", function()
     write(".config/kstat/scripts", "red", "--- \27[31mred\27[0m\nprint(1)")
     run.shell(("cd %s/.config/kstat/scripts && mkfifo pipe.lua && mkdir folder.lua && ln -s nowhere link.lua"):format(
       dir))
-    local r = run.shell(("HOME=%s XDG_CONFIG_HOME= timeout 20 %s/kstatlua --help"):format(dir, run.bin))
+    local r = run.shell(("HOME=%s XDG_CONFIG_HOME= timeout 60 %s/kstatlua --help"):format(dir, run.bin))
     assert.equal(0, r.status)
     assert.truthy(r.out:find("\n  red         ?[31mred?[0m\n", 1, true))
     for _, name in ipairs({ "pipe", "folder", "link" }) do
