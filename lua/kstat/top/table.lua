@@ -16,6 +16,7 @@ local screen_table = {}
 
 -- Columns that names keep in any window, those that they get before others leave for them, and those of a whole text.
 local LEAST, READABLE, LEAST_WHOLE = 8, 20, 28
+local STEADY = 40 -- columns that names take if there is room, so that figures stay where they are when longer ones come
 local DEEPEST = 20 -- levels of a tree by which names are indented
 
 -- The column that takes what the others leave: the first text of any width. Where there is none, the last text, or the
@@ -34,13 +35,14 @@ end
 
 --- Prepares columns for a table.
 -- @tparam {column,...} columns of kstat.report.declare
--- @tparam[opt] boolean narrow no column is wider than it has to be
+-- @tparam[opt] boolean narrow names take no more room than they need
 -- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see), `shown` (the numbers of those
 -- that the last lines had)
 function screen_table.new(columns, narrow)
   local self = { columns = columns, hidden = {}, widths = {} }
-  self.flexible, self.stretches = flexible(columns)
-  self.stretches = self.stretches and not narrow
+  local stretches
+  self.flexible, stretches = flexible(columns)
+  self.least = stretches and not narrow and STEADY or 0
   for i, column in ipairs(columns) do
     self.widths[i] = math.max(column.width or 0, core.columns_of(column.title))
     self.hidden[column.title] = column.hidden or nil
@@ -102,7 +104,7 @@ local function rooms_of(self, list, width)
     local name = math.min(self.widths[self.flexible], math.max(LEAST, left - math.min(LEAST_WHOLE, self.widths[last])))
     rooms[self.flexible], rooms[last] = name, math.max(1, left - name)
   else
-    rooms[self.flexible] = math.max(1, math.min(left, self.stretches and width or self.widths[self.flexible]))
+    rooms[self.flexible] = math.max(1, math.min(left, math.max(self.least, self.widths[self.flexible])))
   end
   return rooms
 end
