@@ -221,7 +221,6 @@ local function back(app)
   local shown = table.remove(app.before)
   if shown then
     app.shown, app.overlay = shown, nil
-    app.kept[shown.view.name] = shown
     return "sample"
   end
 end

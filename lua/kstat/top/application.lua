@@ -17,12 +17,12 @@ app.__index = app
 
 -- --- views --------------------------------------------------------------------------------------
 
--- The options that a report gets on a screen: its defaults, or those that somebody gave it.
+-- The options that a report gets on a screen: its defaults, or those that somebody gave it. They are a table for each
+-- time that the view is opened, since reports keep in it what they found.
 local function given_of(section, screen)
-  local report = section.report or section
-  local given = section.given
-  if not given then
-    given = report.declared and options.read(report.declared, {}) or { operands = {} }
+  local report, given = section.report or section, { operands = {} }
+  for name, value in pairs(section.given or report.declared and options.read(report.declared, {}) or {}) do
+    given[name] = value
   end
   given.screen, given.first = screen, true
   return given
@@ -65,6 +65,7 @@ function app.new(given)
     coloured = given.coloured, strict = given.strict, group = given.group, kept = {}, before = {}, width = 80,
     height = 24, utf8 = false, mode = "live" }, app)
   self:show(given.view or self.views[1].name, given.about)
+  self.kept[self.shown.view.name] = self.shown
   if given.filter then
     self:set_filter(given.filter)
   end
@@ -84,7 +85,7 @@ function app:view_of(name)
   return nil
 end
 
---- Shows a view; as it was left, or anew if it is about something.
+--- Shows a view; as it was left, or anew if it is about something: then it is not what the key of the view shows.
 -- @string name
 -- @tparam[opt] table about what a report's `enter` gave: `filter`, `sort`, `up` (boolean: the least first), and what
 -- the view understands
@@ -95,7 +96,7 @@ function app:show(name, about)
     return false
   end
   local shown = not about and self.kept[name] or open_view(self, view, about)
-  self.kept[name], self.shown = shown, shown
+  self.kept[name], self.shown = not about and shown or self.kept[name], shown
   self.overlay = nil
   return true
 end

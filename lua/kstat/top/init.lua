@@ -63,8 +63,9 @@ end
 -- --- the past -----------------------------------------------------------------------------------
 
 function run:live()
-  sampling.forget(self.app.before, self.past)
-  sampling.forget(self.app.kept, self.past)
+  for _, list in ipairs({ self.app.before, self.app.kept, { self.app.shown } }) do
+    sampling.forget(list, self.past)
+  end
   self.past, self.app.mode = nil, "live"
 end
 

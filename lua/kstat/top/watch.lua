@@ -99,8 +99,8 @@ local function row_maker(report, given)
   if report.text then
     return function(...) return as_lines(report.text(...)) end
   end
-  return function(d, now, prev, _, chain)
-    local rows = report:rows_of(d, now, prev, given, chain)
+  return function(d, now, prev, options, chain)
+    local rows = report:rows_of(d, now, prev, options, chain)
     local is_named = not rows[1] or has_name(report, rows[1])
     if report.heading and not is_named then
       return as_lines(print_rows(rows, chain))

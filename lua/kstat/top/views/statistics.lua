@@ -206,7 +206,7 @@ local function explain(row, options)
     (row.counter and "a counter" or "a gauge") .. (row.unit ~= "" and ", in " .. row.unit or "") ..
     (row.publisher and (", published by %s of user %s"):format(row.publisher, tool.user_name(row.uid)) or ""),
     ("value %s%s"):format(core.tostring(row.value),
-      row.rate and (", rate %s per second"):format(core.tostring(row.rate)) or "") }
+      row.rate and (", rate %s per second"):format(text.number(row.rate)) or "") }
 end
 
 local BELOW = { process = "processes", cgroup = "cgroups", disk = "disks", net = "disks" } -- by class
