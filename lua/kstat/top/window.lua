@@ -94,6 +94,8 @@ local function seconds(v)
   return ((v < 0.95 and "%.2g" or "%.1f"):format(v):gsub("%.0$", "")) .. "s"
 end
 
+local KEYS, HELP = "  <-> past g time h help q", "  h help" -- where the window has no room for more
+
 -- The last line: what is typed, what went wrong, or the keys.
 local function last_line(self)
   local shown = self.shown
@@ -108,14 +110,17 @@ local function last_line(self)
     local name = ("%d%s"):format(i, view.label or view.name)
     parts[i] = #self.views > 1 and (view == shown.view and ("\27[7m%s\27[27m"):format(name) or name) or nil
   end
-  local filter = shown.filter ~= "" and "/" .. text.harmless(shown.filter, self.utf8) or nil
+  local filter = shown.filter ~= "" and " /" .. text.harmless(shown.filter, self.utf8) or ""
   local _, number = self:view_of(shown.view.name)
-  if core.columns_of(table.concat(parts, " ")) > self.width then
-    parts = { ("%d%s"):format(number, shown.view.label or shown.view.name) }
+  local this = (" %d%s"):format(number, shown.view.label or shown.view.name)
+  local all, line = parts[1] and " " .. table.concat(parts, " ") or "", nil
+  for _, choice in ipairs({ { all, KEYS }, { all, HELP }, { this, KEYS }, { this, HELP } }) do
+    line = choice[1] .. filter .. choice[2]
+    if core.columns_of(line) <= self.width then
+      break
+    end
   end
-  parts[#parts + 1] = filter
-  parts[#parts + 1] = " <-> past g time h help q"
-  return " " .. table.concat(parts, " ")
+  return line
 end
 
 --- The lines of the window.
