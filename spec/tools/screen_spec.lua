@@ -148,6 +148,8 @@ describe("the screen", function()
     run.await("the screen", function() return not terminal:screen():find("noise") end)
     terminal:send("h")
     terminal:await("1 to 6")
+    terminal:send("q") -- closes the help
+    terminal:await("1resources")
     terminal:send("q")
     assert_given_back(terminal, 0)
   end)
@@ -212,6 +214,11 @@ describe("the past of the screen", function()
     terminal:await("the first sample is of 2026%-11%-23 04:52:33")
     terminal:send("g", "noon", "Enter")
     terminal:await("'noon' is not a time")
+    for key, message in pairs({ ["+"] = "the interval is that of the recording", u = "u means nothing here",
+      ["9"] = "there is no view 9", Space = "the past stands still" }) do
+      terminal:send(key)
+      terminal:await(message)
+    end
     terminal:send("q")
   end)
 
@@ -271,6 +278,12 @@ describe("the past of the screen", function()
     terminal:await("04:54:21 PAST[^\n]*\n PROCESS[^\n]*\n diskhog ")
     terminal:send("BSpace", "BSpace")
     terminal:await("\n DISK ")
+    for _ = 1, 2 do -- what enter shows of a process is not what the key of that view shows
+      terminal:send("5")
+      terminal:await("without idle ones", true)
+      terminal:send("2", "Enter")
+      terminal:await("\n[^\n]* process:%d+:diskhog:%l+\n")
+    end
   end)
 
   it("sorts, filters, selects, and shows trees and other columns", function()
@@ -278,12 +291,6 @@ describe("the past of the screen", function()
     terminal:send("2", "/", "cpuhog", "Enter")
     local text = terminal:await("PAST[^\n]*\n PROCESS[^\n]*\n" .. (" cpuhog [^\n]*\n"):rep(4) .. "\n")
     local function column(number)
-    for _ = 1, 2 do -- what enter shows of a process is not what the key of that view shows
-      terminal:send("5")
-      terminal:await("without idle ones", true)
-      terminal:send("2", "Enter")
-      terminal:await("\n[^\n]* process:%d+:diskhog:%l+\n")
-    end
       local list = {}
       for line in terminal:screen():gmatch("\n (cpuhog[^\n]*)") do
         local words = {}

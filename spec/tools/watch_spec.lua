@@ -146,6 +146,8 @@ describe("a report on a terminal", function()
     t:await("\n root +1 late root\n   leaf +2 late leaf\n total")
     t:send("e")
     t:await("explained root", true)
+    t:send("q") -- closes the explanation
+    t:await("\n root +1 late root\n   leaf ")
     t:send("q")
     t:await("status 0", true)
   end)

@@ -193,7 +193,9 @@ end
 local function show(number)
   return function(app)
     local view = app.views[number]
-    if view and app:show(view.name) then
+    if not view then
+      app.message = ("there is no view %d"):format(number)
+    elseif app:show(view.name) then
       app.before = {}
       return "sample"
     end
@@ -300,11 +302,11 @@ actions.HELP = {
   "/            rows with a text, or that match /a regular expression/",
   "escape       no selection, all rows",
   "v            as a tree;  o  which columns are shown",
-  "space        pause and go on;  .  the next sample at once;  +  -  longer, shorter intervals",
+  "space        pause and go on;  .  a sample at once;  +  -  longer, shorter",
   "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
-  "g            go to a time: 14:32, yesterday 3:12, mon 9:00, 2026-11-22 3:12, -3h",
+  "g            go to a time: 14:32, yesterday 3:12, 2026-11-22 3:12, -3h",
   "N  n         the moment before, behind, at which a state changed",
-  "h  ?         this, and back;  ctrl-l  draws all anew;  q  the end",
+  "h  ?         this, and back;  ctrl-l  draws all anew;  q  back, the end",
   "",
 }
 
@@ -388,6 +390,8 @@ for i = 1, 9 do
   KEYS[tostring(i)] = show(i)
 end
 
+local CLOSING = { escape = true, enter = true, backspace = true, e = true, q = true } -- an overlay
+
 --- Does what a key asks for.
 -- @tparam app app
 -- @string key see kstat.top.keys
@@ -402,7 +406,7 @@ function actions.act(app, key)
     local own = app.overlay.keys and app.overlay.keys[key]
     if own then
       return own(app)
-    elseif key == "escape" or key == "enter" or key == "backspace" or key == "e" then
+    elseif CLOSING[key] then
       app.overlay = nil
       return nil
     end
@@ -415,7 +419,11 @@ function actions.act(app, key)
   end
   look(app)
   local act = KEYS[key]
-  return act and act(app)
+  if not act then
+    app.message = ("%s means nothing here; h lists the keys"):format(key == "other" and "this key" or key)
+    return nil
+  end
+  return act(app)
 end
 
 return actions

@@ -101,6 +101,9 @@ function run:travel(action)
       ok, message = self.past[what](self.past, action[2])
     end
     app.message = message
+    if not ok and entered and what == "to" then
+      self:live() -- no time was typed
+    end
   end
 end
 
