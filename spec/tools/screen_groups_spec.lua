@@ -251,6 +251,13 @@ describe("the view of disks and links", function()
     assert.matches("^DISK [^\n]*\nslow [^\n]* warning: slow 400 ms\ngone ", s.text(120))
   end)
 
+  it("finds a disk by the names that users know, at each tick", function()
+    local s = after(1)
+    s.app:set_filter("vg0-ROOT")
+    s.tick()
+    assert.matches("^DISK [^\n]*\nbusy [^\n]*$", s.text(120))
+  end)
+
   it("has no figures of an interval before there is one, and loses a disk that goes", function()
     assert.matches("busy +vg0%-root /home +%- +%- +%- +%- +%- +%- +%- +%- %-\n", after(1).text(120))
     local s = after(2)

@@ -110,20 +110,32 @@ local function prepare(part, chain)
   part.columns, part.table = report.columns, screen_table.new(report.columns, report.narrow)
 end
 
+-- The rows of a part that the filter leaves; and those that stay behind them: lines of text, and totals.
+local function chosen(part, filter)
+  local list, texts, complete = {}, {}, nil
+  if filter and order.has_lazy_name(part.columns) then
+    complete = part.report.complete
+  end
+  for _, row in ipairs(part.rows) do
+    if rawget(row, "text") or rawget(row, "last") then
+      texts[#texts + 1] = row
+    elseif not rawget(row, "hidden") then
+      if complete then
+        complete(row, part.given)
+      end
+      list[#list + 1] = (filter == nil or filter(order.words(part, row))) and row or nil
+    end
+  end
+  return list, texts
+end
+
 -- Brings the rows of a part into the order in which they are shown.
 local function arrange(self, part, filter, every)
   if part.rows.ready then
     part.order, part.texts = part.rows, {}
     return
   end
-  local list, texts = {}, {}
-  for _, row in ipairs(part.rows) do
-    if rawget(row, "text") or rawget(row, "last") then
-      texts[#texts + 1] = row
-    elseif not rawget(row, "hidden") and (filter == nil or filter(order.words(part, row))) then
-      list[#list + 1] = row
-    end
-  end
+  local list, texts = chosen(part, filter)
   local column = part.sort and part.columns[part.report:column_of(part.sort) or 0]
   if column then
     local most = not every and not self.shown.tree and part.offset + self.height or nil

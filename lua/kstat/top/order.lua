@@ -154,8 +154,25 @@ function order.value(column, row)
   return value
 end
 
+-- Whether a column names rows, for a filter. The reasons of a state, which are looked for in few rows, do not.
+local function is_name(column, i)
+  return (column.kind == "label" or column.align == "left" or i == 1) and not (column.lazy and column.whole)
+end
+
+--- Whether rows have to be completed before a filter finds them.
+-- @tparam {column,...} columns
+-- @treturn boolean
+function order.has_lazy_name(columns)
+  for i, column in ipairs(columns) do
+    if column.lazy and is_name(column, i) then
+      return true
+    end
+  end
+  return false
+end
+
 --- The texts by which a filter finds a row.
--- @tparam table part of kstat.top.application
+-- @tparam table part with `columns`
 -- @tparam row row
 -- @treturn string|nil nil: it is a line of text
 function order.words(part, row)
@@ -164,7 +181,7 @@ function order.words(part, row)
   end
   local words = {}
   for i, column in ipairs(part.columns) do
-    if column.kind == "label" or column.align == "left" or i == 1 then
+    if is_name(column, i) then
       local value = order.value(column, row)
       words[#words + 1] = value ~= nil and tostring(value) or nil
     end
