@@ -54,7 +54,7 @@ local function scroll(pages, lines)
   return function(app)
     local part = app:part()
     if app.overlay then
-      app.overlay.at = (app.overlay.at or 0) + pages * (app.height - 2) + lines
+      app.overlay.at = app.overlay.at + pages * (app.height - 2) + lines
       return nil
     end
     local by = pages * part.room + lines
@@ -145,46 +145,46 @@ local function tree(app)
 end
 
 -- The list of columns: each can be shown or not.
-local columns = { keys = {} }
+local columns = {}
+columns.__index = columns
 
-function columns.lines(app, width)
+function columns:lines(app, width)
   local part, out = app:part(), { " Columns: up and down, space shows or hides one, o is the end" }
   for i, column in ipairs(part.columns) do
     local line = (" [%s] %-10s %s"):format(part.table.hidden[column.title] and " " or "x", column.title,
       column.about or "")
     line = text.cut(text.harmless(line, app.utf8), width)
-    out[#out + 1] = i == columns.chosen and ("\27[7m%s\27[0m"):format(line) or line
+    out[#out + 1] = i == self.chosen and ("\27[7m%s\27[0m"):format(line) or line
   end
   return out
 end
 
 local function choose(by)
-  return function(app)
-    columns.chosen = math.max(1, math.min((columns.chosen or 1) + by, #app:part().columns))
-    app.overlay.at = math.max(0, columns.chosen + 3 - app.height)
+  return function(self, app)
+    self.chosen = math.max(1, math.min(self.chosen + by, #app:part().columns))
+    self.at = math.max(0, self.chosen + 3 - app.height)
   end
 end
 
 columns.keys = {
   up = choose(-1), down = choose(1), k = choose(-1), j = choose(1),
-  [" "] = function(app)
+  [" "] = function(self, app)
     local part = app:part()
-    local title = part.columns[columns.chosen].title
-    part.table.hidden[title] = not part.table.hidden[title] and columns.chosen > 1 or nil
+    local title = part.columns[self.chosen].title
+    part.table.hidden[title] = not part.table.hidden[title] and self.chosen > 1 or nil
     app:again()
   end,
-  o = function(app) app.overlay = nil end,
-  tab = function(app)
+  o = function(_, app) app.overlay = nil end,
+  tab = function(self, app)
     next_part(app)
-    columns.chosen, app.overlay.at = 1, 0
+    self.chosen, self.at = 1, 0
   end,
 }
 columns.keys.enter = columns.keys[" "]
 
 local function choose_columns(app)
   if app:part().columns then
-    columns.chosen = 1
-    app.overlay = columns
+    app.overlay = setmetatable({ chosen = 1, at = 0 }, columns)
   end
 end
 
@@ -240,13 +240,14 @@ end
 
 -- Why a row is in its state: told anew of each sample, as long as the row is there.
 local explained = {}
+explained.__index = explained
 
-function explained.lines(app, width)
+function explained:lines(app, width)
   local row
-  for _, other in ipairs(explained.part.order) do
-    row = order.identity(explained.part, other) == explained.identity and other or row
+  for _, other in ipairs(self.part.order) do
+    row = order.identity(self.part, other) == self.identity and other or row
   end
-  local lines = row and explained.part.report.explain(row, explained.part.given) or { "it is not there any more" }
+  local lines = row and self.part.report.explain(row, self.part.given) or { "it is not there any more" }
   local out = {}
   for _, line in ipairs(lines) do
     local blanks, words = line:match("^( *)(.*)")
@@ -258,15 +259,16 @@ end
 local function explain(app)
   local part, row = app:part(), app:row()
   if row and part.report.explain and part.report.explain(row, part.given) then
-    explained.part, explained.identity, explained.at, app.overlay = part, order.identity(part, row), 0, explained
+    app.overlay = setmetatable({ part = part, identity = order.identity(part, row), at = 0 }, explained)
   else
     app.message = "there is nothing to explain about this row"
   end
 end
 
 local help = {}
+help.__index = help
 
-function help.lines(app, width)
+function help.lines(_, app, width)
   local out = {}
   local function add(name, about)
     append(out, app, width, (" %-12s "):format(name), about)
@@ -287,9 +289,14 @@ function help.lines(app, width)
   return out
 end
 
+local function close(_, app)
+  app.overlay = nil
+end
+
+help.keys = { h = close, ["?"] = close }
+
 local function show_help(app)
-  help.at = 0
-  app.overlay = app.overlay ~= help and help or nil
+  app.overlay = setmetatable({ at = 0 }, help)
 end
 
 --- The lines that the key h shows, before those of the view.
@@ -405,7 +412,7 @@ function actions.act(app, key)
   elseif app.overlay then
     local own = app.overlay.keys and app.overlay.keys[key]
     if own then
-      return own(app)
+      return own(app.overlay, app)
     elseif CLOSING[key] then
       app.overlay = nil
       return nil

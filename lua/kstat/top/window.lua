@@ -139,8 +139,8 @@ function window.lines(self, width, height, utf8)
   out[1] = machine.line({ host = self.host, time = self.time or os.time(), dated = self.mode == "past",
     mode = mode, machine = self.machine }, width)
   if self.overlay then
-    local lines = self.overlay.lines(self, width)
-    self.overlay.at = math.max(0, math.min(self.overlay.at or 0, #lines - (height - 2)))
+    local lines = self.overlay:lines(self, width)
+    self.overlay.at = math.max(0, math.min(self.overlay.at, #lines - (height - 2)))
     for i = 1, math.min(height - 2, #lines) do
       out[#out + 1] = lines[self.overlay.at + i]
     end
