@@ -4,9 +4,8 @@
 -- sample now), "interval" (the next deadline is another one), a table for the past, or nil: the window is drawn.
 --
 -- @module kstat.top.actions
-local core = require("kstat.core")
 local order = require("kstat.top.order")
-local text = require("kstat.text")
+local overlays = require("kstat.top.overlays")
 
 local actions = {}
 
@@ -70,20 +69,6 @@ local function scroll(pages, lines)
   end
 end
 
-local function next_part(app)
-  local shown = app.shown
-  for i = 1, #shown.parts do
-    local at = (shown.at + i - 1) % #shown.parts + 1
-    if #shown.parts[at].order > 0 and shown.parts[at].room > 0 then
-      shown.at, shown.selected = at, nil
-      app:arrange()
-      app:select(1)
-      app:arrange() -- which has all rows in order now
-      return
-    end
-  end
-end
-
 -- Where no row of the table that keys are about is visible, they are about the first one of which there are.
 local function look(app)
   local shown = app.shown
@@ -144,47 +129,9 @@ local function tree(app)
   app.message = "this view has no tree"
 end
 
--- The list of columns: each can be shown or not.
-local columns = {}
-columns.__index = columns
-
-function columns:lines(app, width)
-  local part, out = app:part(), { " Columns: up and down, space shows or hides one, o is the end" }
-  for i, column in ipairs(part.columns) do
-    local line = (" [%s] %-10s %s"):format(part.table.hidden[column.title] and " " or "x", column.title,
-      column.about or "")
-    line = text.cut(text.harmless(line, app.utf8), width)
-    out[#out + 1] = i == self.chosen and ("\27[7m%s\27[0m"):format(line) or line
-  end
-  return out
-end
-
-local function choose(by)
-  return function(self, app)
-    self.chosen = math.max(1, math.min(self.chosen + by, #app:part().columns))
-    self.at = math.max(0, self.chosen + 3 - app.height)
-  end
-end
-
-columns.keys = {
-  up = choose(-1), down = choose(1), k = choose(-1), j = choose(1),
-  [" "] = function(self, app)
-    local part = app:part()
-    local title = part.columns[self.chosen].title
-    part.table.hidden[title] = not part.table.hidden[title] and self.chosen > 1 or nil
-    app:again()
-  end,
-  o = function(_, app) app.overlay = nil end,
-  tab = function(self, app)
-    next_part(app)
-    self.chosen, self.at = 1, 0
-  end,
-}
-columns.keys.enter = columns.keys[" "]
-
 local function choose_columns(app)
   if app:part().columns then
-    app.overlay = setmetatable({ chosen = 1, at = 0 }, columns)
+    app.overlay = overlays.columns()
   end
 end
 
@@ -229,93 +176,18 @@ end
 
 -- --- overlays ---------------------------------------------------------------------------------------
 
--- Appends a text in lines that fit the window: `head` stands before the first one, and blanks before the others.
-local function append(out, app, width, head, line)
-  local room = math.max(width - core.columns_of(head), 10)
-  line = head .. text.wrap(text.harmless(line, app.utf8), room, width - room)
-  for part in (line .. "\n"):gmatch("(.-)\n") do
-    out[#out + 1] = part
-  end
-end
-
--- Why a row is in its state: told anew of each sample, as long as the row is there.
-local explained = {}
-explained.__index = explained
-
-function explained:lines(app, width)
-  local row
-  for _, other in ipairs(self.part.order) do
-    row = order.identity(self.part, other) == self.identity and other or row
-  end
-  local lines = row and self.part.report.explain(row, self.part.given) or { "it is not there any more" }
-  local out = {}
-  for _, line in ipairs(lines) do
-    local blanks, words = line:match("^( *)(.*)")
-    append(out, app, width, " " .. blanks, words)
-  end
-  return out
-end
-
 local function explain(app)
   local part, row = app:part(), app:row()
   if row and part.report.explain and part.report.explain(row, part.given) then
-    app.overlay = setmetatable({ part = part, identity = order.identity(part, row), at = 0 }, explained)
+    app.overlay = overlays.explanation(part, order.identity(part, row))
   else
     app.message = "there is nothing to explain about this row"
   end
 end
 
-local help = {}
-help.__index = help
-
-function help.lines(_, app, width)
-  local out = {}
-  local function add(name, about)
-    append(out, app, width, (" %-12s "):format(name), about)
-  end
-  for _, line in ipairs(actions.HELP) do
-    add(line:sub(1, 12), line:sub(14))
-  end
-  for key, own in pairs(app.shown.view.keys or {}) do
-    add(key, own.help)
-  end
-  for _, part in ipairs(app.shown.parts) do
-    for _, column in ipairs(part.columns or {}) do
-      if column.about then
-        add(text.harmless(column.title, app.utf8), column.about)
-      end
-    end
-  end
-  return out
-end
-
-local function close(_, app)
-  app.overlay = nil
-end
-
-help.keys = { h = close, ["?"] = close }
-
 local function show_help(app)
-  app.overlay = setmetatable({ at = 0 }, help)
+  app.overlay = overlays.help()
 end
-
---- The lines that the key h shows, before those of the view.
-actions.HELP = {
-  "1 to 6       the views, see the last line",
-  "up down      select a row; page up, page down, home, end; tab: the next table",
-  "enter        who uses the selected (or the first) row; backspace: back",
-  "e            why it is in its state: the rule, the file, the last values",
-  "<  >         sort by the column to the left, to the right;  r  the other way",
-  "/            rows with a text, or that match /a regular expression/",
-  "escape       no selection, all rows",
-  "v            as a tree;  o  which columns are shown",
-  "space        pause and go on;  .  a sample at once;  +  -  longer, shorter",
-  "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
-  "g            go to a time: 14:32, yesterday 3:12, 2026-11-22 3:12, -3h",
-  "N  n         the moment before, behind, at which a state changed",
-  "h  ?         this, and back;  ctrl-l  draws all anew;  q  back, the end",
-  "",
-}
 
 -- --- prompts ------------------------------------------------------------------------------------------
 
@@ -371,7 +243,7 @@ local KEYS = {
   q = function() return "quit" end,
   h = show_help, ["?"] = show_help, e = explain, ["/"] = filter, g = go, v = tree,
   o = of_table(choose_columns), r = of_table(reverse), ["<"] = of_table(sort_by(-1)), [">"] = of_table(sort_by(1)),
-  enter = enter, backspace = back, tab = next_part,
+  enter = enter, backspace = back, tab = function(app) app:next_part() end,
   ["+"] = change_interval(1), ["="] = change_interval(1), ["-"] = change_interval(-1),
   up = scroll(0, -1), down = scroll(0, 1), k = scroll(0, -1), j = scroll(0, 1), pageup = scroll(-1, 0),
   pagedown = scroll(1, 0), home = scroll(0, -1e9), ["end"] = scroll(0, 1e9),

@@ -310,6 +310,21 @@ function app:select(i)
   shown.selected = row and order.identity(part, row)
 end
 
+--- Goes to the first row of the next part that has any.
+function app:next_part()
+  local shown = self.shown
+  for i = 1, #shown.parts do
+    local at = (shown.at + i - 1) % #shown.parts + 1
+    if #shown.parts[at].order > 0 and shown.parts[at].room > 0 then
+      shown.at, shown.selected = at, nil
+      self:arrange()
+      self:select(1)
+      self:arrange() -- which has all rows in order now
+      return
+    end
+  end
+end
+
 --- The selected row, or without a selection the first one.
 -- @treturn row|nil nil also where there is a line of text
 function app:row()
