@@ -68,7 +68,7 @@ describe("the view of any statistics", function()
     tick()
     text = tick()
     assert.matches("\n +rate +value +unit +trend +name\n", text)
-    assert.matches("\n +100 +300 +@@ app:0:k100:calls\n +99 +297 +@@ app:0:k099:calls\n", text)
+    assert.matches("\n +100 +300 +@ app:0:k100:calls\n +99 +297 +@ app:0:k099:calls\n", text)
     assert.equal("k100 k099 k098 k097 k096 k095 k094", names(text))
   end)
 
@@ -120,7 +120,7 @@ describe("the view of any statistics", function()
     assert.equal("k099 k099 k093", places("r", "/", "k", "0", "9"))
   end)
 
-  it("remembers the last rates of the rows that it shows, those of later samples not in the past", function()
+  it("remembers the largest rate of each four intervals, those of later samples not in the past", function()
     local list = {}
     for i = 1, 70 do
       list[i] = { capture.named("a", 0, i, ('"n":%d'):format(i * (i + 1) / 2)) }
@@ -130,9 +130,10 @@ describe("the view of any statistics", function()
       tick()
     end
     local past = app.shown.parts[1].rows[1].past
-    assert.same({ 64, 7, 70 }, { #past, past[1], past[64] })
+    assert.same({ 12, 27, 31, 67, 70 }, { #past, past[1], past[2], past[11], past[12] })
     app:take(3, false)
-    assert.same({ 70 }, app.shown.parts[1].rows[1].past)
+    past = app.shown.parts[1].rows[1].past
+    assert.same({ 1, 70 }, { #past, past[1] })
   end)
 
   it("explains a row", function()

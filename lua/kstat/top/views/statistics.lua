@@ -17,7 +17,7 @@ local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net"
   { class = "mib2" }, { class = "pressure" } }
 local HINT = "; 'kstatlua top --help' explains"
 local SORTS = { rate = true, value = true, name = true }
-local HISTORY = 64 -- intervals that are remembered of a row
+local HISTORY, SPAN = 12, 4 -- characters that are remembered of a row's trend, and intervals of each
 
 -- --- rows ---------------------------------------------------------------------------------------------------
 
@@ -71,6 +71,21 @@ end
 
 -- --- on a screen ----------------------------------------------------------------------------------------------
 
+-- Adds a figure to a trend. A character is the largest figure of several intervals, so that most frames change the last
+-- one alone, and not the whole trend of each row, a third of what a frame would send. `n` begins differently for
+-- different rows, so that their trends do not all move on in the same frame.
+local function add(past, value)
+  past.n = past.n + 1
+  if #past == 0 or past.n % SPAN == 0 then
+    past[#past + 1] = value
+    if #past > HISTORY then
+      table.remove(past, 1)
+    end
+  elseif value then
+    past[#past] = math.max(past[#past], value)
+  end
+end
+
 -- Adds the figures of a tick to what is remembered of the rows that are shown, and forgets the others. In the past the
 -- figures of later samples are forgotten.
 local function remember(screen, list)
@@ -82,11 +97,8 @@ local function remember(screen, list)
   for _, row in ipairs(list) do
     local past = before.past[row.name]
     if not past or before.tick ~= trends.tick then
-      past = past or {}
-      past[#past + 1] = row.rate or not row.counter and row.value or nil
-      if #past > HISTORY then
-        table.remove(past, 1)
-      end
+      past = past or { n = #row.name }
+      add(past, row.rate or not row.counter and row.value or nil)
     end
     row.past, trends.past[row.name] = past, past
   end
@@ -161,7 +173,7 @@ local function rows(d, _, prev, options)
   return all_rows(d, options)
 end
 
--- Each row's trend moves at each tick, and a picture takes three bytes for each character: short in small windows.
+-- A picture takes three bytes for each character: short in small windows.
 local function trend_width(screen)
   return (screen.width or 80) < 100 and 6 or 12
 end
@@ -185,7 +197,7 @@ local function columns(options)
       { "value", format = text.number, about = "now; k is 1,000, M 1,000 k and so on" },
       { "unit", align = "left", width = 6, elide = "end", priority = 3 },
       { "trend", trend_of(options.screen), width = trend_width(options.screen), priority = 2,
-        about = "the rates (of gauges the values) of the last intervals, each row on its own scale" },
+        about = "the largest rate (of gauges value) of each four intervals, each row on its own scale" },
       name,
     }
   end
