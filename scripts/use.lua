@@ -29,8 +29,9 @@ local function check_processes(d, options)
 end
 
 local function make_rows(d, now, prev, options)
-  local list = rows.of(d, now, prev, options.operands, options.openmetrics)
-  local most = options.screen and options.screen.height
+  local screen = options.screen or {}
+  local list = rows.of(d, not screen.past and now or nil, prev, options.operands, options.openmetrics)
+  local most = screen.height
   check_processes(d, options)
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do

@@ -174,13 +174,15 @@ end
 
 --- The same with reasons: `why`, `who` is to blame, and `reasons`, both in one text for people.
 -- @tparam difference d
--- @tparam sample now the later one, which grows
+-- @tparam sample|nil now the later one, which grows; nil: it was read with all that is needed
 -- @tparam sample|nil prev the earlier one
 -- @tparam[opt] {string,...} names
 -- @tparam[opt=false] boolean steady
 -- @treturn {table,...}
 function rows.of(d, now, prev, names, steady)
-  culprits.read(now)
+  if now then
+    culprits.read(now)
+  end
   local list = rows.measure(d, prev, names, steady)
   for i = 1, #list do
     rows.tell(list[i])
