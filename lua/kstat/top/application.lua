@@ -57,13 +57,14 @@ end
 --- A new state.
 -- @tparam table given `views` (an array), `view` (the name of the first), `interval` (seconds), `host`,
 -- `filter` (text), `coloured` (boolean), `strict` (boolean: an error in a report ends it all, and is not a message in
--- the last line), `group` (fun(shown): the groups of sections that share a chain, see
--- kstat.top.sampling)
+-- the last line), `group` (fun(shown): the groups of sections that share a chain, see kstat.top.sampling), `window`
+-- (its first size, with `width`, `height` and `utf8`)
 -- @treturn app
 function app.new(given)
+  local size = given.window or { width = 80, height = 24, utf8 = false }
   local self = setmetatable({ views = given.views, interval = given.interval or 1, host = given.host or "",
-    coloured = given.coloured, strict = given.strict, group = given.group, kept = {}, before = {}, width = 80,
-    height = 24, utf8 = false, mode = "live" }, app)
+    coloured = given.coloured, strict = given.strict, group = given.group, kept = {}, before = {}, mode = "live",
+    width = size.width, height = size.height, utf8 = size.utf8 }, app)
   self:show(given.view or self.views[1].name, given.about)
   self.kept[self.shown.view.name] = self.shown
   if given.filter then

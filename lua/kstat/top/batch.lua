@@ -69,7 +69,7 @@ function batch.run(given)
   local samples = sampling.new(given.open, given.is_replay, true)
   local app = application.new({ views = given.views, view = given.view, about = given.about, filter = given.filter,
     interval = given.interval, host = given.host or machine.host(), coloured = given.color == "always", strict = true,
-    group = sampling.group })
+    group = sampling.group, window = picture.terminal() })
   local groups, shown, interval = app.shown.groups, 0, app.interval * 1e9
   local deadline, only = core.gethrtime(), nil
   core.looping(true)

@@ -246,7 +246,8 @@ end
 -- @treturn[2] string message: the terminal or the chain could not be read
 -- @raise what is a mistake in here
 function top.run(given)
-  local screen, message = core.screen(ENTER, LEAVE, picture.terminal().utf8)
+  local terminal = picture.terminal()
+  local screen, message = core.screen(ENTER, LEAVE, terminal.utf8)
   if not screen then
     return nil, message
   end
@@ -254,7 +255,7 @@ function top.run(given)
     pending = "", typed = {}, past = given.past, source = given.source, only_past = given.only_past }, run)
   self.app = application.new({ views = given.views, view = given.view, interval = given.interval,
     filter = given.filter, about = given.about, host = given.host or machine.host(),
-    coloured = colour.wanted(given.color), group = sampling.group })
+    coloured = colour.wanted(given.color), group = sampling.group, window = terminal })
   self.app.mode = given.past and "past" or "live"
   core.looping(true)
   local ok, problem = xpcall(function()
