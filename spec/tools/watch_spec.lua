@@ -165,6 +165,17 @@ describe("a report on a terminal", function()
     end
   end)
 
+  pty.it(it, pending)("may be lines of text, which follow each other up to a jump, and have no columns", function()
+    local t = pty.start(("%s/kstatlua -r %s vmstat --watch; sleep 999"):format(run.bin, RECORDING), 80, 12)
+    for _, step in ipairs({ { "[", "04:56:08", 1 }, { "Right", "04:56:09", 2 }, { "Right", "04:56:10", 3 },
+      { "]", "04:57:08", 1 } }) do
+      t:send(step[1])
+      t:await(step[2] .. " PAST[^\n]*\n  kthr [^\n]*\n  r b w [^\n]*\n" .. ("  +[%d-] [^\n]*\n"):rep(step[3]) .. "\n")
+    end
+    t:send(">")
+    t:await("lines of text", true)
+  end)
+
   pty.it(it, pending)("does what a key is for that stops a search", function()
     run.write_file(dir .. "/search.lua", ([[
       local past = assert(require("kstat.top.past").open({ capture = %q }))

@@ -11,11 +11,16 @@ local watch = {}
 
 local MOST = 1000 -- lines that are kept of former ticks
 
--- Appends the rows of a tick to those of earlier ones, which alone are kept: one can go back.
-local function append(kept, rows, time)
+-- Appends the rows of a tick to those of earlier ones, which alone are kept: one can go back. None are kept where one
+-- jumped in the past, where the tick's interval begins `before`, or between the past and now.
+local function append(kept, rows, time, past, before)
   while kept[1] and kept[#kept].at >= time do
     kept[#kept] = nil
   end
+  if kept[1] and (past ~= kept.past or past and kept[#kept].at < before) then
+    kept = {}
+  end
+  kept.past = past
   for _, row in ipairs(rows) do
     row.at, kept[#kept + 1] = time, row
   end
@@ -130,7 +135,7 @@ function watch.section(report, given)
       return {} -- what is since creation is none of the intervals that the others are of
     end
     local heading = rows.heading
-    rows = append(follows and kept or {}, rows, now.time_of_day)
+    rows = append(follows and kept or {}, rows, now.time_of_day, options.screen.past, prev and prev.time_of_day)
     kept, rows.newest_last, rows.head, rows.heading = rows, follows, head, heading
     return rows
   end)
