@@ -160,56 +160,53 @@ push_publisher(lua_State *L, struct ks_lua_kstat *u, const char *what)
 		lua_pushnil(L);
 }
 
-static void
+static bool
+is(const char *key, const char *name)
+{
+	return *key == *name && strcmp(key, name) == 0;
+}
+
+/* Pushes the field of this name; nil if it is not known of this kstat. False if there is no such field. */
+static bool
 push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 {
 	const kstat_t *k = ks_lua_head(L, u);
+	bool differs = u->origin == KS_LUA_DIFFERING, was_read = k->ks_snaptime != 0;
 
-	if (strcmp(key, "module") == 0)
+	if (is(key, "module"))
 		lua_pushstring(L, k->ks_module);
-	else if (strcmp(key, "instance") == 0)
+	else if (is(key, "instance"))
 		lua_pushinteger(L, k->ks_instance);
-	else if (strcmp(key, "name") == 0)
+	else if (is(key, "name"))
 		lua_pushstring(L, k->ks_name);
-	else if (strcmp(key, "class") == 0)
+	else if (is(key, "class"))
 		lua_pushstring(L, k->ks_class);
-	else if (strcmp(key, "type") == 0)
+	else if (is(key, "type"))
 		lua_pushstring(L, type_name(k));
-	else if (strcmp(key, "crtime") == 0)
+	else if (is(key, "crtime"))
 		ks_lua_pushseconds(L, k->ks_crtime);
-	else if (strcmp(key, "crtime_ns") == 0)
+	else if (is(key, "crtime_ns"))
 		ks_lua_pushi64(L, k->ks_crtime);
-	else if (strcmp(key, "snaptime") == 0 && k->ks_snaptime != 0) /* 0: it was not read yet */
+	else if (was_read && is(key, "snaptime"))
 		ks_lua_pushseconds(L, k->ks_snaptime);
-	else if (strcmp(key, "snaptime_ns") == 0 && k->ks_snaptime != 0)
+	else if (was_read && is(key, "snaptime_ns"))
 		ks_lua_pushi64(L, k->ks_snaptime);
-	else if (strcmp(key, "writable") == 0)
+	else if (is(key, "writable"))
 		lua_pushboolean(L, k->ks_flags & KSTAT_FLAG_WRITABLE);
-	else if (strncmp(key, "publisher", sizeof("publisher") - 1) == 0)
+	else if (is(key, "publisher") || is(key, "publisher_uid") || is(key, "publisher_pid"))
 		push_publisher(L, u, key + sizeof("publisher") - 1);
-	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "elapsed") == 0)
+	else if (differs && is(key, "elapsed"))
 		ks_lua_pushseconds(L, u->delta.elapsed);
-	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "elapsed_ns") == 0)
+	else if (differs && is(key, "elapsed_ns"))
 		ks_lua_pushi64(L, u->delta.elapsed);
-	else if (u->origin == KS_LUA_DIFFERING && strcmp(key, "reset") == 0)
+	else if (differs && is(key, "reset"))
 		lua_pushboolean(L, u->delta.reset);
-	else
+	else if (is(key, "snaptime") || is(key, "snaptime_ns") || is(key, "elapsed") || is(key, "elapsed_ns") ||
+	    is(key, "reset"))
 		lua_pushnil(L);
-}
-
-/* Whether a field has this name; what is not known of a kstat is nil then, and no statistic. */
-static bool
-is_field(const char *key)
-{
-	static const char *const names[] = { "module", "instance", "name", "class", "type", "crtime", "crtime_ns",
-		"snaptime", "snaptime_ns", "writable", "publisher", "publisher_uid", "publisher_pid", "elapsed",
-		"elapsed_ns", "reset" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i], key) == 0)
-			return true;
-	}
-	return false;
+	else
+		return false;
+	return true;
 }
 
 /*
@@ -226,10 +223,8 @@ kstat_index(lua_State *L)
 	lua_rawget(L, lua_upvalueindex(1));
 	if (!lua_isnil(L, 3) || lua_type(L, 2) != LUA_TSTRING)
 		return 1;
-	if (is_field(lua_tostring(L, 2))) {
-		push_field(L, u, lua_tostring(L, 2));
+	if (push_field(L, u, lua_tostring(L, 2)))
 		return 1;
-	}
 	lua_getfield(L, lua_upvalueindex(1), "get");
 	lua_pushvalue(L, 1);
 	lua_pushvalue(L, 2);
