@@ -101,7 +101,7 @@ function order.by(rows, value, reverse, most)
     local key = value(rows[i])
     keys[i] = (type(key) == "number" and key == key or type(key) == "string") and key
   end
-  if most and most * 4 < #rows then
+  if most and most * 2 < #rows then
     return best(rows, keys, reverse, most)
   end
   return sorted(rows, keys, reverse)
