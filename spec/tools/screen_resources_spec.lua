@@ -133,6 +133,18 @@ describe("the first view", function()
     end)
   end)
 
+  it("reads descriptors of processes from the second sample on, so that the first picture is soon there", function()
+    local samples, shown = {}, {}
+    for t = 100, 101 do
+      samples[#samples + 1] = { capture.kstat("process", 9, "web", "process", 1, 0, t, '"state":"S","ppid":1'),
+        capture.kstat("process", 9, "web,fd", "process_fd", 1, 0, t, '"open":99,"limit":100') }
+    end
+    play(capture.file(samples), function(_, app)
+      shown[#shown + 1] = table.concat(app:lines(100, 24, false), "\n"):match("descriptors 99%%") or "none"
+    end)
+    assert.same({ "none", "descriptors 99%" }, shown)
+  end)
+
   it("explains the rule, the file and the last minute of what is too much first", function()
     play(FAULTS, function(time, app)
       if time < began.cpu + 5 then

@@ -91,7 +91,10 @@ end
 
 local function processes(d, add, prev, kept)
   local stuck, parents, zombies, known = in_trouble(d, prev)
-  local share, of = (kept and descriptors_kept or descriptors)(kept or d)
+  local share, of
+  if prev or not kept then -- the first picture of a screen does not wait for them
+    share, of = (kept and descriptors_kept or descriptors)(kept or d)
+  end
   local who = of and culprits.name(of)
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
