@@ -314,9 +314,9 @@ print_facts(const struct kind *k)
 	}
 	if (k->sub->for_program)
 		fputs("; only for C programs that were written for illumos", stdout);
-	else if (p->named)
+	else if (p->named && strcmp(p->name, "@") != 0)
 		fputs("; only for those who spell out the class, a statistic or the end of the name", stdout);
-	else if (k->sub->on_demand)
+	else if (p->named || k->sub->on_demand)
 		fputs("; only for those who spell out the module or the class", stdout);
 	else if (k->sub->is_partly)
 		printf("; some by default, all with `KSTAT_WITH=%s`", k->sub->optional);

@@ -58,6 +58,18 @@ describe("control groups of a tree", function()
   end)
 end)
 
+describe("the CPU time of control groups alone", function()
+  it("is there for those who spell out the module or the class", function()
+    local function shown(...)
+      return run.run({ env = run.tree_env("cgroup-v2"), "kstat", "-p", ... }).out
+    end
+    local of_class = shown("-c", "cgroup_cpu")
+    assert.matches("cgroup_cpu:%d+:web.service:cpu_nsec\t2700000\n", of_class)
+    assert.equal(of_class, shown("cgroup_cpu:::"))
+    assert.is_nil((shown("::web.service") .. shown(":::cpu_nsec") .. shown("cgroup*:::")):find("cgroup_cpu", 1, true))
+  end)
+end)
+
 describe("a tree of control groups", function()
   local dir
 

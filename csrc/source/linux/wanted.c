@@ -31,8 +31,12 @@ is_selected_by_name(const struct ks_part *p, const struct ks_scan *scan)
 static bool
 is_spelled_out(const struct ks_part *p, const struct ks_scan *scan)
 {
-	if (!p->named || ks_scan_spells(scan, p->class_, p->name + strlen("@"), NULL))
+	const char *ending = p->name + strlen("@");
+
+	if (!p->named || ks_scan_spells(scan, p->class_, *ending != '\0' ? ending : NULL, NULL))
 		return true;
+	if (*ending == '\0') /* it has a module of its own, and its statistics are those of others, too */
+		return ks_scan_names(scan, p->module);
 	for (const struct ks_field *f = p->fields; f->meta.stat != NULL; f++) {
 		if (ks_scan_spells(scan, NULL, NULL, f->meta.stat))
 			return true;

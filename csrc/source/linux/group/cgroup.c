@@ -1,5 +1,5 @@
 /*
- * cgroup.c - control groups: cgroup:ID:NAME, with cgroup_memory:ID:NAME and cgroup_io:ID:NAME beside it. NAME is the
+ * cgroup.c - control groups: cgroup:ID:NAME, with cgroup_memory:ID:NAME and others beside it. NAME is the
  * last part of the group's path; ID is its number in the kernel, by which groups of the same name differ. Without
  * KSTAT_WITH=cgroup the running machine has those of the first two levels, services and containers.
  *
@@ -23,7 +23,7 @@
 #define CONTAINER_ID 64
 #define POD_LEVELS 3  /* below a group kubepods: class of service, pod, container */
 
-enum { PART_GROUP, PART_MEMORY, PART_IO, PART_LIMITS };
+enum { PART_GROUP, PART_MEMORY, PART_IO, PART_LIMITS, PART_CPU };
 
 static const struct ks_part parts[] = {
 	[PART_GROUP] = KS_NAMED_PART("cgroup", "@", "cgroup", .fields = ks_group_fields, .read = ks_group_read,
@@ -40,6 +40,8 @@ static const struct ks_part parts[] = {
 	[PART_LIMITS] = KS_NAMED_PART("cgroup_limits", "@", "cgroup_limits", .fields = ks_group_limit_fields,
 	    .read = ks_group_limits_read, .from = "the files of a control group: cpu.weight, memory.min, cgroup.stat and so on",
 	    .since = "; swap_peak 6.5; swap_high* 5.8; pids_peak 6.2"),
+	[PART_CPU] = KS_NAMED_PART("cgroup_cpu", "@", "cgroup_cpu", .fields = ks_group_cpu_fields,
+	    .read = ks_group_cpu_read, .named = true, .from = "cpu.stat, or cpuacct.usage, of a control group"),
 };
 
 /* --- which groups are listed ---------------------------------------------------------------------------- */
@@ -139,7 +141,7 @@ parts_of(const struct walk *w, int at, const char *name, int *known)
 		{ KS_IN_BLKIO, "blkio.throttle.io_service_bytes", PART_IO }, { KS_IN_V2, "cgroup.stat", PART_LIMITS },
 		{ KS_IN_CPU, "cpu.shares", PART_LIMITS }, { KS_IN_PIDS, "pids.peak", PART_LIMITS },
 	};
-	uint16_t found = 1 << PART_GROUP;
+	uint16_t found = 1 << PART_GROUP | 1 << PART_CPU;
 	char path[320];
 
 	/* The kernel gives the same controllers to all groups of a directory. */

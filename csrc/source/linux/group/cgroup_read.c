@@ -199,6 +199,18 @@ static const struct source limit_sources[] = {
 	{ KS_IN_PIDS, "pids.peak", "", "", L_PIDS_PEAK, L_PATH, 1 },
 };
 
+/* What groups are put in order by has a kstat of its own, too: who shows a few of 10,000 reads one file of the others. */
+const struct ks_field ks_group_cpu_fields[] = {
+	[C_PATH] = KS_TEXT("path", KSTAT_DATA_STRING, "place in the tree of control groups"),
+	[C_CPU] = KS_NSEC("cpu_nsec", "CPU time used"),
+	KS_FIELD_END
+};
+
+static const struct source cpu_sources[] = {
+	{ KS_IN_V2, "cpu.stat", "usage_usec ", "", C_CPU, C_PATH, 1000 },
+	{ KS_IN_CPUACCT, "cpuacct.usage", "", "", C_CPU, C_PATH, 1 },
+};
+
 _Static_assert((int)C_PATH == (int)L_PATH, "the path is first");
 
 /* A table of sources, and what it is a table of. */
@@ -321,6 +333,15 @@ ks_group_limits_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 {
 	static const struct asked asked = { limit_sources, sizeof(limit_sources) / sizeof(limit_sources[0]),
 		ks_group_limit_fields };
+
+	return read_asked(lx, &asked, unit, r);
+}
+
+int
+ks_group_cpu_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	static const struct asked asked = { cpu_sources, sizeof(cpu_sources) / sizeof(cpu_sources[0]),
+		ks_group_cpu_fields };
 
 	return read_asked(lx, &asked, unit, r);
 }
