@@ -5,6 +5,7 @@ local capture = require("support.capture")
 local core = require("kstat.core")
 local L = require("support.linux")
 local run = require("support.run")
+local selector = require("kstat.selector")
 local views = require("support.views")
 
 local check_fit, screen_of = views.check_fit, views.screen_of
@@ -119,6 +120,22 @@ describe("the view of control groups", function()
     core.sample_freeze(s.app.shown.groups[1].now)
     assert.is_true(has_details("inner"))
     assert.is_false(has_details("web.service"))
+  end)
+
+  it("reads one file of the groups that are not visible, unless another column sorts", function()
+    for i = 1, 40 do
+      L.sh(("cp -r %s/%s %s/%ssystem.slice/s%d.service"):format(tree.dir, WEB, tree.dir, GROUPS, i))
+    end
+    local s = screen_of({ view }, tree.source)
+    local function read()
+      s.tick()
+      local now = core.sample_freeze(s.app.shown.groups[1].now)
+      return #core.figures(now, { selector.compile({ class = "cgroup" }) }, {})
+    end
+    assert.truthy(read() < 24)
+    assert.truthy(read() < 24)
+    s.app:part().sort = "MEM"
+    assert.truthy(read() > 40)
   end)
 
   for name, group in pairs({ ["cgroup-v1"] = "/docker/4f1c", ["cgroup-hybrid"] = "/docker/4f1c" }) do

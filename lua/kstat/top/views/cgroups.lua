@@ -2,8 +2,9 @@
 --
 -- A group counts with those below it. CPU% is of one CPU. WAIT% is the share of the interval in which some process of
 -- the group waited for a CPU, for memory or for I/O, whichever was longest; without pressure (version 1) it is "-".
--- States are those of kstatlua use, which judges groups that have a limit. What they need besides is read only of the
--- rows that are visible.
+-- States are those of kstatlua use, which judges groups that have a limit. Of each group the view reads the file that
+-- CPU% is from. A row finds the rest when somebody looks at it, as rows of processes do: when it is visible, or when a
+-- column sorts. In the first view all is read anyway, as kstatlua use judges all groups.
 --
 -- @module kstat.top.views.cgroups
 local cgroup = require("kstat.use.cgroup")
@@ -16,9 +17,9 @@ local states = require("kstat.top.states")
 local text = require("kstat.text")
 local use = require("kstat.use.rows")
 
-local groups = selector.compile({ class = "cgroup" })
+local ALL, BRIEF = { selector.compile({ class = "cgroup" }) }, { selector.compile({ class = "cgroup_cpu" }) }
 
--- --- rows ---------------------------------------------------------------------------------------------------
+-- --- what a row finds when it is asked for --------------------------------------------------------------------
 
 local function number(value)
   return type(value) == "number" and value or nil
@@ -29,52 +30,82 @@ local function larger(a, b)
   return a and b and math.max(a, b) or a or b
 end
 
--- What was counted, per second.
-local function rate(count, elapsed)
-  return number(count) and math.max(count, 0) / elapsed or nil
-end
-
 -- Of nanoseconds: the share of the interval in percent.
 local function share(count, elapsed)
   return number(count) and math.max(math.min(count / elapsed / 1e7, 100), 0) or nil
 end
 
--- Figures of the interval: they are all counters.
-local function add_rates(row, k)
-  local elapsed = k.elapsed
-  if not elapsed or elapsed <= 0 then
-    return
-  end
-  local cpu, for_cpu, for_memory, for_io, nread, nwritten = k:get("cpu_nsec", "cpu_nsec_waiting",
-    "memory_nsec_waiting", "io_nsec_waiting", "nread", "nwritten")
-  row.cpu = rate(cpu, elapsed * 1e7)
-  row.for_cpu, row.for_memory, row.for_io = share(for_cpu, elapsed), share(for_memory, elapsed), share(for_io, elapsed)
-  row.wait = larger(larger(row.for_cpu, row.for_memory), row.for_io)
-  row.read, row.write = rate(nread, elapsed), rate(nwritten, elapsed)
-  row.io = (row.read or row.write) and (row.read or 0) + (row.write or 0)
+-- A kstat of a row's group in a sample or a difference.
+local function beside(row, x, module)
+  return x:lookup(module, row.instance, row.group)
 end
 
--- What is known of a group without further files. Figures of an interval need the sample before, taken at `since`.
-local function new_row(k, d, now, since)
-  local path, memory, limit, pids = core.levels(k, "path", "memory", "memory_max", "pids")
-  path = type(path) == "string" and path or k.name
-  local row = { k = k, d = d, now = now, path = path, label = path, memory = number(memory), limit = number(limit),
-    pids = number(pids), has_rates = since ~= nil }
-  if since then
-    add_rates(row, k)
-    row.is_new = k.crtime > since
+local LEVELS = { memory = "memory", limit = "memory_max", pids = "pids", pids_max = "pids_max" }
+
+local function find_levels(row)
+  local k = beside(row, row.now, "cgroup")
+  for field, statistic in pairs(k and LEVELS or {}) do
+    row[field] = number(k:get(statistic))
   end
-  return row
+  row.quota = k and figures.percent(number(k:get("cpu_nsec_max")), number(k:get("cpu_nsec_period"))) or nil
 end
 
--- Bytes of one disk in place of all disks: who comes from a disk asks who uses it.
-local function add_disk(row, disk)
-  local io = row.d:lookup("cgroup_io", row.k.instance, row.k.name)
-  local read, write = figures.per_second(io, disk .. "_nread"), figures.per_second(io, disk .. "_nwritten")
-  if io and row.has_rates then
-    row.read, row.write, row.io = read, write, (read or write) and (read or 0) + (write or 0)
+local function find_rates(row)
+  local k = row.has_rates and row.k
+  local elapsed = k and k.elapsed or 0
+  if elapsed > 0 then
+    local for_cpu, for_memory, for_io, throttled, periods = k:get("cpu_nsec_waiting", "memory_nsec_waiting",
+      "io_nsec_waiting", "cpu_throttled", "cpu_periods")
+    row.for_cpu, row.for_memory = share(for_cpu, elapsed), share(for_memory, elapsed)
+    row.for_io = share(for_io, elapsed)
+    row.wait = larger(larger(row.for_cpu, row.for_memory), row.for_io)
+    row.throttled = figures.percent(number(throttled), number(periods))
   end
 end
+
+-- Bytes of all disks; or of one: who comes from a disk asks who uses it.
+local function find_io(row)
+  local k, prefix = row.k, ""
+  if row.disk then
+    k, prefix = beside(row, row.d, "cgroup_io"), row.disk .. "_"
+  end
+  if row.has_rates then
+    row.read, row.write = figures.per_second(k, prefix .. "nread"), figures.per_second(k, prefix .. "nwritten")
+    row.io = (row.read or row.write) and (row.read or 0) + (row.write or 0)
+  end
+end
+
+local function find_kstat(row)
+  row.k = beside(row, row.d, "cgroup")
+end
+
+-- By the field that it finds.
+local FIND = { k = find_kstat }
+for find, fields in pairs({
+  [find_levels] = { "memory", "limit", "pids", "pids_max", "quota" },
+  [find_rates] = { "for_cpu", "for_memory", "for_io", "wait", "throttled" }, [find_io] = { "read", "write", "io" },
+}) do
+  for _, field in ipairs(fields) do
+    FIND[field] = find
+  end
+end
+
+-- The rows of a tick: they share the difference, the later sample, when the earlier one was taken, and a disk.
+local function new_meta(d, now, since, disk)
+  local shared = { d = d, now = now, since = since, has_rates = since ~= nil, disk = disk }
+  return { __index = function(row, field)
+    local find = FIND[field]
+    if not find then
+      return shared[field]
+    elseif not rawget(row, find) then
+      rawset(row, find, true)
+      find(row)
+      return rawget(row, field)
+    end
+  end }
+end
+
+-- --- rows ---------------------------------------------------------------------------------------------------
 
 -- The path of the group above.
 local function parent(row)
@@ -84,44 +115,43 @@ end
 
 -- Whether all is known by which the group is judged. What the sample before has not read is read from now on.
 local function can_be_judged(row)
-  local k, known = row.k, row.has_rates and not row.is_new
+  local k = row.k
+  local known = row.has_rates and k ~= nil and k.crtime <= row.since
   for _, module in ipairs({ "cgroup_memory", "cgroup_io" }) do
-    local further = row.now:lookup(module, k.instance, k.name)
-    known = known and (not further or further:get("snaptime") and row.d:lookup(module, k.instance, k.name) ~= nil)
+    local further = beside(row, row.now, module)
+    known = known and (not further or further:get("snaptime") and beside(row, row.d, module) ~= nil)
   end
   return known
 end
 
-local function add_state(row)
-  if not can_be_judged(row) then
-    return
-  end
-  local values, who = cgroup.one(row.d, row.k)
-  if values then
-    row.judged = use.one("cgroup", row.path, values, who)
-    row.state = states.text(row.judged)
-  end
-end
-
 -- Fills in what only rows that are shown need.
 local function complete(row)
-  local k = row.k
   if not row.is_complete then
     row.is_complete = true
-    add_state(row)
-    row.pids_max = figures.now(k, "pids_max")
-    row.quota = figures.percent(figures.now(k, "cpu_nsec_max"), figures.now(k, "cpu_nsec_period"))
-    row.throttled = row.has_rates and figures.percent(figures.count(k, "cpu_throttled"),
-      figures.count(k, "cpu_periods")) or nil
+    local values, who
+    if can_be_judged(row) then
+      values, who = cgroup.one(row.d, row.k)
+    end
+    if values then
+      row.judged = use.one("cgroup", row.path, values, who)
+      row.state = states.text(row.judged)
+    end
   end
 end
 
--- A row for each group. All of the machine is the root of the tree, and else no group among others.
-local function all_rows(d, now, prev, with_root)
-  local list, since = {}, prev and core.sample_taken(prev)
-  for k in d:each(groups) do
-    local row = new_row(k, d, now, since)
-    list[#list + 1] = (with_root or row.path ~= "/") and row or nil
+-- A row for each group. All of the machine is the root of the tree, and else no group among others. screen: of a view,
+-- which reads one file of each group until somebody looks at the row; recordings have no kstats of that file alone.
+local function all_rows(d, now, prev, screen)
+  local function figures_of(selectors)
+    return assert(core.figures(d, selectors, { path = "path", total = "cpu_nsec" }, prev and { used = "cpu_nsec" }))
+  end
+  local brief, about = screen and figures_of(BRIEF) or {}, screen and screen.about
+  local list, meta = {}, new_meta(d, now, prev and core.sample_taken(prev), about and about.disk)
+  for _, row in ipairs(brief[1] and brief or figures_of(ALL)) do
+    row.group, row.path = row.name, type(row.path) == "string" and row.path or row.name
+    row.label = row.path
+    row.cpu = prev and row.total and row.elapsed > 0 and (row.used or 0) / row.elapsed / 1e7 or nil
+    list[#list + 1] = (screen and screen.tree or row.path ~= "/") and setmetatable(row, meta) or nil
   end
   return list
 end
@@ -135,20 +165,15 @@ end
 
 local function rows(d, now, prev, options)
   local screen = options.screen or {}
-  local list = all_rows(d, now, prev, screen.tree)
-  for _, row in ipairs(screen.tree and list or {}) do
-    row.label = row.path:match("[^/]+$") or row.path -- what stands above it says the rest
-  end
-  local disk = screen.about and screen.about.disk
-  for _, row in ipairs(disk and list or {}) do
-    add_disk(row, disk)
-  end
-  local is_counted = false
+  local list, figure = all_rows(d, now, prev, screen), "memory"
   for _, row in ipairs(list) do
-    is_counted = is_counted or row.cpu ~= nil
+    if screen.tree then
+      row.label = row.path:match("[^/]+$") or row.path -- what stands above it says the rest
+    end
+    figure = row.cpu and "cpu" or figure == "memory" and row.total and "total" or figure
   end
-  if not is_counted then -- or not yet
-    table.sort(list, by("memory"))
+  if figure ~= "cpu" then -- it is not counted, or not yet
+    table.sort(list, by(figure))
   end
   return list
 end
@@ -178,9 +203,9 @@ end
 -- The few groups that belong beside the verdict; the one that it is about comes first.
 local function telling(d, now, prev, options)
   local verdict = options.screen and options.screen.verdict or {}
-  local list, chosen = all_rows(d, now, prev, false), {}
+  local list, chosen = all_rows(d, now, prev), {}
   for _, row in ipairs(verdict.resource == "cgroup" and list or {}) do
-    chosen[#chosen + 1] = row.k.name == verdict.name and row or nil
+    chosen[#chosen + 1] = row.group == verdict.name and row or nil
   end
   for _, row in ipairs(busiest(list, FIGURES[verdict.resource] or "cpu") or busiest(list, "memory") or {}) do
     if #chosen < MOST and row ~= chosen[1] then
@@ -207,7 +232,7 @@ local function explain(row, options)
   return states.explain(row.judged, row.path, options.screen.utf8)
 end
 
-local column, further, lazy = makers.of, makers.further, makers.lazy
+local column, further = makers.of, makers.further
 local percent, bytes, count = text.percent, text.bytes, text.number
 
 local NAME = { "CGROUP", "label", kind = "label", about = "control group: its place in the tree" }
@@ -224,17 +249,16 @@ local STATE = { "STATE", "state", align = "left", whole = true, lazy = true, ord
 local function declare(name, about, make, columns, sort)
   return report({ name = name, about = about, optional = true, columns = columns, rows = make, sort = sort,
     select = { { class = "cgroup" }, { class = "cgroup_memory" }, { class = "cgroup_io" },
-      { module = "pressure", name = "memory", class = "pressure" } },
+      { module = "pressure", name = "memory", class = "pressure" }, make == rows and { class = "cgroup_cpu" } or nil },
     identity = function(row) return row.path end, parent = parent, complete = complete, enter = enter,
     explain = explain })
 end
 
 local all = declare("cgroups", "Control groups: what they use, wait for, and may use.", rows, {
   NAME, CPU, WAIT, MEMORY, LIMIT, IO, PROCESSES,
-  lazy(further("PMAX", "pids_max", count, "limit of processes and threads")),
-  lazy(further("QUOTA%", "quota", percent, "limit of CPU time, in percent of one CPU")),
-  lazy(further("THROT%", "throttled", percent,
-    "share of the periods in which the group used its limit of CPU time up")),
+  further("PMAX", "pids_max", count, "limit of processes and threads"),
+  further("QUOTA%", "quota", percent, "limit of CPU time, in percent of one CPU"),
+  further("THROT%", "throttled", percent, "share of the periods in which the group used its limit of CPU time up"),
   further("WCPU%", "for_cpu", percent, "share of the time in which some process waited for a CPU"),
   further("WMEM%", "for_memory", percent, "the same for memory"),
   further("WIO%", "for_io", percent, "the same for I/O"),
