@@ -191,22 +191,23 @@ end
 
 -- --- prompts ------------------------------------------------------------------------------------------
 
+local function set_filter(app, wanted)
+  app:set_filter(wanted)
+  app:again()
+end
+
+local function show_all(app)
+  set_filter(app, "")
+end
+
 local function filter(app)
   app.overlay = nil
-  app:set_filter("")
-  app.prompt = { label = "/", text = "", changed = function(self, wanted)
-    self:set_filter(wanted)
-    self:again()
-  end, done = function(self)
+  show_all(app)
+  app.prompt = { label = "/", text = "", changed = set_filter, cancelled = show_all, done = function(self)
     if self.problem then
-      self:set_filter("")
-      self:again()
+      show_all(self)
     end
-  end, cancelled = function(self)
-    self:set_filter("")
-    self:again()
   end }
-  app:again()
 end
 
 local function go(app)
@@ -258,8 +259,7 @@ local KEYS = {
   ["."] = function(app) return app.mode == "past" and { "step", 1 } or "step" end,
   escape = function(app)
     app.shown.selected = nil
-    app:set_filter("")
-    app:again()
+    show_all(app)
   end,
   left = past("step", -1), right = past("step", 1), ["["] = past("by", -60), ["]"] = past("by", 60),
   ["{"] = past("by", -3600), ["}"] = past("by", 3600), N = past("change", -1), n = past("change", 1),
