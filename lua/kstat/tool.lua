@@ -198,10 +198,8 @@ function tool.clock(now)
   return (select(3, core.sample_time_of_day(now)))
 end
 
---- A date as ISO 8601 has it: local time, with its distance from UTC.
--- @int seconds since 1970
--- @treturn string such as 2026-11-21T14:05:00+01:00
-function tool.iso_date(seconds)
+-- A date as ISO 8601 has it: local time, with its distance from UTC, such as 2026-11-21T14:05:00+01:00.
+local function iso_date(seconds)
   return (os.date("%Y-%m-%dT%H:%M:%S%z", seconds):gsub("(%d%d)$", ":%1"))
 end
 
@@ -213,7 +211,7 @@ end
 -- @tparam bool first whether d is since creation
 -- @treturn table `time`, `elapsed`, `first`
 function tool.moment(form, timestamp, now, d, first)
-  return { time = form == "csv" and timestamp == "d" and tool.iso_date(tool.clock(now)) or now.time_of_day,
+  return { time = form == "csv" and timestamp == "d" and iso_date(tool.clock(now)) or now.time_of_day,
     elapsed = d.elapsed, first = first }
 end
 

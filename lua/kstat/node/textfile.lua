@@ -126,11 +126,9 @@ local function take_sample(families, seen, line)
   table.insert(family_of(families, name), name .. labels .. " " .. value)
 end
 
---- Parses the text of a file.
--- @string text
--- @treturn {table,...} families: name, type, the lines `help` and `head`, and those of their samples
--- @fails a line about the first mistake
-function textfile.parse(text)
+-- Parses the text of a file. Returns families: name, type, the lines `help` and `head`, and those of their samples; or
+-- nil and a line about the first mistake.
+local function parse(text)
   local families, seen, number = {}, {}, 0
   if text ~= "" and text:sub(-1) ~= "\n" then
     return nil, "the last line has no end"
@@ -166,7 +164,7 @@ local function read(path)
     return nil, path .. ": longer than 16 MiB"
   end
   local families
-  families, message = textfile.parse(text)
+  families, message = parse(text)
   return families, message and path .. ":" .. message
 end
 

@@ -25,10 +25,8 @@ local function plural(n, word, words)
   return ("%d %s"):format(n, n == 1 and word or words)
 end
 
---- What is known of the machine, the most important first.
--- @param x a sample, or nil
--- @treturn {string,...}
-function machine.parts(x)
+-- What is known of the machine by a sample, or nil: texts, the most important first.
+local function parts_of(x)
   local list = {}
   local misc, info = x and x:lookup("unix", 0, "system_misc"), x and x:lookup("unix", 0, "meminfo")
   local cpus, processes = misc and misc:get("ncpus"), misc and misc:get("nproc")
@@ -55,7 +53,7 @@ function machine.line(state, width)
   if core.columns_of(line) > width then
     line = time .. " " .. state.mode -- whose machine it is, who sits before so small a window knows
   end
-  for _, part in ipairs(machine.parts(state.machine)) do
+  for _, part in ipairs(parts_of(state.machine)) do
     local longer = line .. "   " .. part
     if #longer > width then
       break

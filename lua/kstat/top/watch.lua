@@ -115,11 +115,8 @@ local function row_maker(report, given)
   end
 end
 
---- A section of a view, see kstat.top.application.
--- @tparam report report
--- @tparam table given its options
--- @treturn table section
-function watch.section(report, given)
+-- A section of a view, see kstat.top.application, of a report with its options.
+local function section_of(report, given)
   local rows_of = row_maker(report, given)
   local shown, kept = setmetatable({}, { __index = report, __newindex = report }), {}
   rawset(shown, "narrow", true)
@@ -150,7 +147,7 @@ function watch.view(reports, given)
   local none = reports[1].filters and ("nothing here is called '%s'"):format(table.concat(given[1].operands, "', '"))
   local view = { name = reports[1].name, sections = {}, none = none }
   for i, report in ipairs(reports) do
-    view.sections[i] = watch.section(report, given[i])
+    view.sections[i] = section_of(report, given[i])
   end
   return view
 end
