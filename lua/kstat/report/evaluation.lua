@@ -274,6 +274,14 @@ local function chosen_rows(self, d, now, prev, given)
   return rows
 end
 
+--- Begins a tick, for expressions over time.
+-- @tparam table state of the report
+-- @tparam sample now
+-- @tparam sample|nil prev
+function evaluation.begin(state, now, prev)
+  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+end
+
 --- The rows of a tick as they are made, for a screen, which puts them in order and shows some of them.
 -- @tparam report self
 -- @tparam difference d
@@ -283,7 +291,7 @@ end
 -- @treturn {row,...}
 function evaluation.rows_of(self, d, now, prev, given)
   local state = self.state
-  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+  evaluation.begin(state, now, prev)
   if state.tick == 1 and self.filters then
     self.unchecked, self.names = "all", {}
   end

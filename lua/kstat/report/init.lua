@@ -300,7 +300,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local dated = form ~= "table"
   local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched, first = 0, true
-  local summary, summed, last = given.summary and require("kstat.report.summary").new(self.columns), 0, nil
+  local summary = given.summary and require("kstat.report.summary").new(self.columns)
   state.seen, state.interval = {}, not ks:is_replay() and interval or nil
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
@@ -312,12 +312,11 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     prev = not anew and prev or nil
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
     local d = prev and now - prev or now:since_creation()
-    state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+    evaluation.begin(state, now, prev)
     local rows, n, totals = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
     if summary and prev then
-      summary:add(rows, d.elapsed)
-      summed, last = summed + d.elapsed, now.time_of_day
+      summary:add(rows, d.elapsed, now.time_of_day)
     end
     if wanted then
       if lines and not dated then
@@ -336,8 +335,8 @@ function report:loop(ks, given, filters, write, interval, count, skip)
       sink.broken() -- what could be read is shown all the same
     end
     error(status, 0)
-  elseif summary and last then
-    summary:show(sink, not dated and write or nil, last, summed)
+  elseif summary then
+    summary:show(sink, not dated and write or nil)
   end
   if sink.finish then
     sink.finish()

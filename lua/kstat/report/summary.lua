@@ -42,7 +42,9 @@ end
 --- Adds an interval.
 -- @tparam {{any,...},...} rows as the report shows them
 -- @number elapsed seconds
-function summary:add(rows, elapsed)
+-- @number time of its end
+function summary:add(rows, elapsed, time)
+  self.elapsed, self.time = (self.elapsed or 0) + elapsed, time
   for _, values in ipairs(rows) do
     local row = not values.text and row_of(self, values)
     for i = 1, row and #self.columns or 0 do
@@ -74,18 +76,16 @@ local function parts_of(self, row)
   return parts
 end
 
---- Writes it: for people four tables, each below its name; in JSON objects with `summary`, true, and `part`, the name;
--- in CSV the name in place of the time.
+--- Writes it, if there was an interval: for people four tables, each below its name; in JSON objects with `summary`,
+-- true, and `part`, the name; in CSV the name in place of the time.
 -- @tparam sink sink of kstat.output
 -- @tparam func|nil write takes text for people; nil: programs read it
--- @number time of the last interval
--- @number elapsed seconds of all intervals
-function summary:show(sink, write, time, elapsed)
+function summary:show(sink, write)
   local made = {}
   for i, row in ipairs(self.order) do
     made[i] = parts_of(self, row)
   end
-  for p, part in ipairs(PARTS) do
+  for p, part in ipairs(self.time and PARTS or {}) do
     local rows = {}
     for i = 1, #made do
       rows[i] = made[i][p]
@@ -93,7 +93,7 @@ function summary:show(sink, write, time, elapsed)
     if write then
       write(("\n%s:\n"):format(part))
     end
-    sink.show(rows, { time = time, elapsed = elapsed, first = false, part = part })
+    sink.show(rows, { time = self.time, elapsed = self.elapsed, first = false, part = part })
   end
 end
 
