@@ -153,10 +153,14 @@ describe("a report on a terminal", function()
   end)
 
   pty.it(it, pending)("goes back into what was recorded", function()
+    local recordings = dir .. "/recordings"
+    run.shell(("mkdir %s; cp %s %s/kstat-20261123-045233.rec"):format(recordings, RECORDING, recordings))
     for command, row in pairs({ ["iostat -x"] = "vda [^\n]* %d%d\n", ["devstat -x"] = "vda [^\n]* %d%d\n",
       use = "disk +vda [^\n]*\n[^\n]*diskhog" }) do
-      local t = pty.start(("%s/kstatlua -r %s --at %d %s --watch; echo status $?; sleep 999"):format(run.bin, RECORDING,
-        1795409655, command), 80, 12) -- in the second fault, which writes to the disk
+      local t = pty.start(("KSTAT_RECORDINGS=%s %s/kstatlua %s --watch 60; echo status $?; sleep 99"):format(recordings,
+        run.bin, command), 80, 12)
+      t:await("LIVE", true)
+      t:send("g", "2026-11-23 04:54:15", "Enter") -- in the second fault, which writes to the disk
       t:await("04:54:15 PAST.*\n " .. row)
       t:send("Left")
       t:await("04:54:14 PAST.*\n " .. row)

@@ -327,7 +327,8 @@ end
 -- Reads the devices. What was read before is what they are compared with.
 local function read(ks, o)
   local message
-  if not o.reader then
+  if o.chain ~= ks then -- the first one, or on a screen that of the past or of now
+    o.chain, o.now, o.history = ks, nil, devstat.history()
     o.reader, message = devstat.open(ks)
   elseif o.now then
     o.history:add(o.now)
