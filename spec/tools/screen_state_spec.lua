@@ -191,6 +191,23 @@ describe("a screen", function()
     assert.matches("\n NAME +LESS\n c +x\n", plain(lines))
   end)
 
+  it("sorts by each of several columns of one title, and hides one of them", function()
+    local report = kstat.report({ name = "same", select = { module = "app" }, columns = { { "NAME", "name" },
+      { "N", "calls", key = "first", format = "%d" }, { "N", "100 - calls", key = "second", format = "%d" } } })
+    start()
+    app.views[1].sections = { report }
+    app:show("one", {})
+    app.tick()
+    app.tick()
+    local _, lines = press(">", ">", ">")
+    assert.equal("a b c", names(lines))
+    _, lines = press("<")
+    assert.equal("c b a", names(lines))
+    press("o", "down", " ")
+    _, lines = press("o")
+    assert.matches("\n NAME +N\n c +10\n", plain(lines))
+  end)
+
   it("leaves names half of their column, however deep a tree is", function()
     local screen_table = require("kstat.top.table")
     local columns = require("kstat.report.declare").columns({ { "NAME", "name" }, { "N", "n", format = "%d" } }, {})

@@ -118,7 +118,7 @@ end
 --- What each column shows of a row; of one that is a text, this. Most columns are fields of the row.
 -- @tparam {column,...} columns
 -- @tparam row row
--- @tparam[opt] {[string]=boolean} hidden titles of columns that are not asked for
+-- @tparam[opt] {[int]=boolean} hidden numbers of columns that are not asked for
 -- @treturn table values, or `text`
 function evaluation.values_of(columns, row, hidden)
   local text = rawget(row, "text")
@@ -130,7 +130,7 @@ function evaluation.values_of(columns, row, hidden)
   local fields = columns.fields
   local values = { unpack(fields) } -- has room for all at once
   for i = 1, #fields do
-    if hidden and hidden[columns[i].title] then
+    if hidden and hidden[i] then
       values[i] = nil
     else
       values[i] = row[fields[i]]
@@ -138,7 +138,7 @@ function evaluation.values_of(columns, row, hidden)
   end
   if columns.computed or row.kstat then
     for i = 1, #columns do
-      if values[i] == nil and not (hidden and hidden[columns[i].title]) then
+      if values[i] == nil and not (hidden and hidden[i]) then
         evaluated = columns[i]
         values[i] = evaluated.value(row)
       end

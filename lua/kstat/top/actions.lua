@@ -96,16 +96,18 @@ end
 local function sort_by(direction)
   return function(app)
     local part = app:part()
-    local list, at = {}, 0
-    for _, i in ipairs(part.table and part.table.shown or {}) do
-      list[#list + 1] = part.columns[i].title
-      at = list[#list] == part.sort and #list or at
+    local list, at = part.table and part.table.shown or {}, 0
+    for place, i in ipairs(list) do
+      at = i == part.table.sort and place or at
     end
     if #list == 0 then
       return -- nothing is shown yet
     end
     at = at == 0 and direction < 0 and 1 or at -- from no column to the last one, or the first one
-    part.sort = list[(at - 1 + direction) % #list + 1]
+    local i = list[(at - 1 + direction) % #list + 1]
+    local title = part.columns[i].title
+    part.sort = part.report:column_of(title) == i and title or part.columns[i].key
+    part.table.sort = i
     part.up, part.by, part.offset = false, nil, 0
     app:again()
   end

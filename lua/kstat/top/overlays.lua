@@ -22,8 +22,8 @@ columns.__index = columns
 function columns:lines(app, width)
   local part, out = app:part(), { " Columns: up and down, space shows or hides one, o is the end" }
   for i, column in ipairs(part.columns) do
-    local line = (" [%s] %-10s %s"):format(part.table.hidden[column.title] and " " or "x", column.title,
-      column.about or "")
+    local line = (" [%s] %-10s %s"):format(part.table.hidden[i] and " " or "x", column.title ~= "" and column.title or
+      column.key or "", column.about or "")
     line = text.cut(text.harmless(line, app.utf8), width)
     out[#out + 1] = i == self.chosen and ("\27[7m%s\27[0m"):format(line) or line
   end
@@ -41,8 +41,7 @@ columns.keys = {
   up = choose(-1), down = choose(1), k = choose(-1), j = choose(1),
   [" "] = function(self, app)
     local part = app:part()
-    local title = part.columns[self.chosen].title
-    part.table.hidden[title] = not part.table.hidden[title] and self.chosen > 1 or nil
+    part.table.hidden[self.chosen] = not part.table.hidden[self.chosen] and self.chosen > 1 or nil
     app:again()
   end,
   o = close,

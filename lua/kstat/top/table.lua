@@ -36,7 +36,7 @@ end
 --- Prepares columns for a table.
 -- @tparam {column,...} columns of kstat.report.declare
 -- @tparam[opt] boolean narrow names take no more room than they need
--- @treturn table with `columns`, `hidden` (by title: columns that nobody wants to see), `shown` (the numbers of those
+-- @treturn table with `columns`, `hidden` (by number: columns that nobody wants to see), `shown` (the numbers of those
 -- that the last lines had)
 function screen_table.new(columns, narrow)
   local self = { columns = columns, hidden = {}, widths = {} }
@@ -45,7 +45,7 @@ function screen_table.new(columns, narrow)
   self.least = stretches and not narrow and STEADY or 0
   for i, column in ipairs(columns) do
     self.widths[i] = math.max(column.width or 0, core.columns_of(column.title))
-    self.hidden[column.title] = column.hidden or nil
+    self.hidden[i] = column.hidden or nil
   end
   return self
 end
@@ -74,8 +74,8 @@ local function chosen(self, width)
   local list, wanted, least = {}, -1, -1 -- the room that they need with names that can be read, and at least
   local name = self.widths[self.flexible]
   local readable = math.min(name, math.max(READABLE, math.floor(width / 3)))
-  for i, column in ipairs(self.columns) do
-    if not self.hidden[column.title] then
+  for i = 1, #self.columns do
+    if not self.hidden[i] then
       list[#list + 1] = i
       wanted, least = wanted + 1 + need_of(self, i, readable), least + 1 + need_of(self, i, math.min(name, LEAST))
     end
@@ -134,7 +134,7 @@ local function texts_of(self, values, utf8, depth)
   local texts, widths, columns, hidden = {}, self.widths, self.columns, self.hidden
   for i = 1, #columns do
     local column = columns[i]
-    if not hidden[column.title] then
+    if not hidden[i] then
       local shown = cell(column, values[i], "-")
       if find(shown, "[^ -~]") then
         shown = text.harmless(shown, utf8)
@@ -192,7 +192,7 @@ local function lines_of(self, list, rooms, layout, texts, values)
 end
 
 --- The titles and the rows.
--- @tparam table self of new(); `sort` (a title) is marked, `coloured` says whether states have colours
+-- @tparam table self of new(); `sort` (a column's number) is marked, `coloured` says whether states have colours
 -- @tparam {values,...} rows arrays of values, or with `text`; `depth` in a tree
 -- @int width columns of the window
 -- @tparam boolean utf8
@@ -211,7 +211,7 @@ function screen_table.lines(self, rows, width, utf8)
   for at, i in ipairs(list) do
     local column = self.columns[i]
     local title = text.cut(column.title, rooms[i])
-    titles[at] = self.sort == column.title and ("\27[4m%s\27[24m"):format(title) or title
+    titles[at] = self.sort == i and ("\27[4m%s\27[24m"):format(title) or title
   end
   local title = " " .. core.line(layout, titles, ""):sub(1, -2)
   for i, values in ipairs(rows) do

@@ -70,7 +70,7 @@ local function part_lines(self, part, room, spare, out)
     values[i] = report.values_of(part.columns, row, part.table.hidden)
     values[i].depth = rawget(row, "depth")
   end
-  part.table.sort, part.table.coloured = part.sort, self.coloured
+  part.table.sort, part.table.coloured = part.sort and report:column_of(part.sort), self.coloured
   local title, lines = screen_table.lines(part.table, values, self.width, self.utf8)
   for _, line in ipairs(above(part, title)) do
     out[#out + 1] = ("\27[1m%s\27[0m"):format(line == title and line or " " .. text.cut(line, self.width - 1))
