@@ -44,9 +44,11 @@ end
 -- The names of those kstats that have most of a figure, with the figure if there is a format; nil: none has any.
 local function top(list, figure, name, format)
   local found = {}
-  for i, k in ipairs(list) do
-    local n = figure(k)
-    found[#found + 1] = n and n > 0 and { k = k, n = n, i = i } or nil
+  for i = 1, #list do
+    local n = figure(list[i])
+    if n and n > 0 then
+      found[#found + 1] = { k = list[i], n = n, i = i }
+    end
   end
   table.sort(found, function(a, b) return a.n > b.n or a.n == b.n and a.i < b.i end)
   local names = {}
@@ -58,13 +60,16 @@ local function top(list, figure, name, format)
   return names[1] and table.concat(names, ", ")
 end
 
--- What a process counted per second, of the fields of its table; nil: nothing is known.
-local function per_second(p, ...)
-  local sum
-  for i = 1, select("#", ...) do
-    local n = p[select(i, ...)]
-    sum = type(n) == "number" and (sum or 0) + math.max(n, 0) or sum
+local function add(sum, n)
+  return type(n) == "number" and (sum or 0) + math.max(n, 0) or sum
+end
+
+-- What a process counted per second, of up to three fields; nil: nothing is known. Most processes slept and have none.
+local function per_second(p, a, b, c)
+  if not (a or b or c) then
+    return nil
   end
+  local sum = add(add(add(nil, a), b), c)
   return sum and p.elapsed > 0 and sum / p.elapsed or nil
 end
 
@@ -83,10 +88,10 @@ end
 -- @treturn function
 function culprits.cpu(d, prev)
   return function()
-    local children = ended.cpu(d, prev)
-    return top(all_processes(d, { utime = "utime", stime = "stime" }), function(p)
-      p.children = children[p.instance]
-      local time = per_second(p, "utime", "stime", "children")
+    local list = all_processes(d, { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" })
+    local children = ended.cpu(d, prev, list)
+    return top(list, function(p)
+      local time = per_second(p, p.utime, p.stime, children[p.instance])
       return time and time >= 1e7 and time / 1e7
     end, culprits.name, function(n) return ("%.0f%%"):format(n) end)
   end
@@ -110,7 +115,7 @@ function culprits.pressure(d)
   local limited = culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
     function(n) return ("%.0f times/s at its limit"):format(n) end)
   local function faulting()
-    return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, "majf") end, culprits.name,
+    return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, p.majf) end, culprits.name,
       function(n) return ("%.0f faults/s"):format(n) end)
   end
   return function()
@@ -149,7 +154,7 @@ function culprits.io(d, prev, least)
         nread = read[p.instance], nwritten = written[p.instance] } or nil
     end
     return top(list, function(p)
-      local n = per_second(p, "nread", "nwritten")
+      local n = per_second(p, p.nread, p.nwritten)
       return n and n * p.elapsed >= (least or 0) and n
     end, function(p)
       return p.of and "ended children of " .. culprits.name(p.of) or culprits.name(p)
