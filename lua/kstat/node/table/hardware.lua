@@ -127,31 +127,14 @@ return {
     "fc_host", "name", "port_id", "port_id 0x*", "port_name", "port_name 0x*", "port_state", "port_state", "port_type",
     "port_type", "speed", "speed", "supported_classes", "supported_classes", "supported_speeds", "supported_speeds",
     "symbolic_name", "symbolic_name" }, "node_fibrechannel_info 1 1\n" },
-  { "fibrechannel", "fc:::", labels = { "fc_host", "name" }, [[
-    node_fibrechannel_dumped_frames_total            dumped_frames             1
-    node_fibrechannel_error_frames_total             error_frames              1
-    node_fibrechannel_fcp_packet_aborts_total        fcp_packet_aborts         1
-    node_fibrechannel_invalid_crc_total              invalid_crc_count         1
-    node_fibrechannel_invalid_tx_words_total         invalid_tx_word_count     1
-    node_fibrechannel_link_failure_total             link_failure_count        1
-    node_fibrechannel_loss_of_signal_total           loss_of_signal_count      1
-    node_fibrechannel_loss_of_sync_total             loss_of_sync_count        1
-    node_fibrechannel_nos_total                      nos_count                 1
-    node_fibrechannel_rx_frames_total                rx_frames                 1
-    node_fibrechannel_rx_words_total                 rx_words                  1
-    node_fibrechannel_seconds_since_last_reset_total seconds_since_last_reset  1
-    node_fibrechannel_tx_frames_total                tx_frames                 1
-    node_fibrechannel_tx_words_total                 tx_words                  1
-  ]] },
-  { "watchdog", "watchdog:::", labels = { "name", "name" }, [[
-    node_watchdog_access_cs0          access_cs0  1
-    node_watchdog_bootstatus          bootstatus  1
-    node_watchdog_fw_version          fw_version  1
-    node_watchdog_nowayout            nowayout    1
-    node_watchdog_pretimeout_seconds  pretimeout  1
-    node_watchdog_timeleft_seconds    timeleft    1
-    node_watchdog_timeout_seconds     timeout     1
-  ]] },
+  { "fibrechannel", "fc:::", labels = { "fc_host", "name" },
+    each("dumped_frames error_frames fcp_packet_aborts rx_frames rx_words seconds_since_last_reset tx_frames tx_words",
+      "node_fibrechannel_$_total $ 1")
+    .. each("invalid_crc link_failure loss_of_signal loss_of_sync nos", "node_fibrechannel_$_total $_count 1")
+    .. "node_fibrechannel_invalid_tx_words_total invalid_tx_word_count 1\n" },
+  { "watchdog", "watchdog:::", labels = { "name", "name" },
+    each("access_cs0 bootstatus fw_version nowayout", "node_watchdog_$ $ 1")
+    .. each("pretimeout timeleft timeout", "node_watchdog_$_seconds $ 1") },
   { "watchdog", "watchdog:::", labels = { "identity", "identity", "name", "name", "options", "options",
     "pretimeout_governor", "pretimeout_governor", "state", "state", "status", "status" },
     "node_watchdog_info 1 1\n" },

@@ -15,15 +15,8 @@ local function packets(metric, words)
 end
 
 return {
-  { "cpu", "cpu::time", labels = { "cpu", "instance" }, [[
-    node_cpu_seconds_total           nsec_idle        1e9  mode="idle"
-    node_cpu_seconds_total           nsec_iowait      1e9  mode="iowait"
-    node_cpu_seconds_total           nsec_irq         1e9  mode="irq"
-    node_cpu_seconds_total           nsec_nice        1e9  mode="nice"
-    node_cpu_seconds_total           nsec_softirq     1e9  mode="softirq"
-    node_cpu_seconds_total           nsec_steal       1e9  mode="steal"
-    node_cpu_seconds_total           nsec_system      1e9  mode="system"
-    node_cpu_seconds_total           nsec_user        1e9  mode="user"
+  { "cpu", "cpu::time", labels = { "cpu", "instance" },
+    each("idle iowait irq nice softirq steal system user", 'node_cpu_seconds_total nsec_$ 1e9 mode="$"') .. [[
     node_cpu_guest_seconds_total     nsec_guest       1e9  mode="user"
     node_cpu_guest_seconds_total     nsec_guest_nice  1e9  mode="nice"
   ]] },
@@ -58,15 +51,8 @@ return {
     node_procs_running               procs_running  1
     node_procs_blocked               procs_blocked  1
   ]] },
-  { "vmstat", "unix:0:vm_events", kind = "untyped", fields = "node_vmstat_*", [[
-    node_vmstat_oom_kill             oom_kill    1
-    node_vmstat_pgfault              pgfault     1
-    node_vmstat_pgmajfault           pgmajfault  1
-    node_vmstat_pgpgin               pgpgin      1
-    node_vmstat_pgpgout              pgpgout     1
-    node_vmstat_pswpin               pswpin      1
-    node_vmstat_pswpout              pswpout     1
-  ]] },
+  { "vmstat", "unix:0:vm_events", kind = "untyped", fields = "node_vmstat_*",
+    each("oom_kill pgfault pgmajfault pgpgin pgpgout pswpin pswpout", "node_vmstat_$ $ 1") },
   { "diskstats", "::/,detail$/", labels = { "device", "name *,detail" }, [[
     node_disk_reads_completed_total            reads           1
     node_disk_reads_merged_total               read_merges     1
@@ -172,17 +158,9 @@ return {
     node_netstat_Tcp_InErrs          inErrs        1
     node_netstat_Tcp_OutRsts         outRsts       1
   ]] },
-  { "netstat", "tcp:0:tcp_ext", kind = "untyped", fields = "node_netstat_TcpExt_*", [[
-    node_netstat_TcpExt_ListenDrops      ListenDrops      1
-    node_netstat_TcpExt_ListenOverflows  ListenOverflows  1
-    node_netstat_TcpExt_TCPSynRetrans    TCPSynRetrans    1
-    node_netstat_TcpExt_SyncookiesSent   SyncookiesSent   1
-    node_netstat_TcpExt_SyncookiesRecv   SyncookiesRecv   1
-    node_netstat_TcpExt_SyncookiesFailed SyncookiesFailed 1
-    node_netstat_TcpExt_TCPTimeouts      TCPTimeouts      1
-    node_netstat_TcpExt_TCPOFOQueue      TCPOFOQueue      1
-    node_netstat_TcpExt_TCPRcvQDrop      TCPRcvQDrop      1
-  ]] },
+  { "netstat", "tcp:0:tcp_ext", kind = "untyped", fields = "node_netstat_TcpExt_*",
+    each("ListenDrops ListenOverflows TCPSynRetrans SyncookiesSent SyncookiesRecv SyncookiesFailed TCPTimeouts "
+      .. "TCPOFOQueue TCPRcvQDrop", "node_netstat_TcpExt_$ $ 1") },
   { "netstat", "udp:0:udp", kind = "untyped", fields = "node_netstat_Udp_^", [[
     node_netstat_Udp_InDatagrams     inDatagrams   1
     node_netstat_Udp_OutDatagrams    outDatagrams  1
@@ -316,25 +294,12 @@ return {
   { "conntrack", "conntrack:0:nf_conntrack", [[
     node_nf_conntrack_entries             entries         1
     node_nf_conntrack_entries_limit       entries_max     1
-    node_nf_conntrack_stat_found          found           1
-    node_nf_conntrack_stat_invalid        invalid         1
-    node_nf_conntrack_stat_ignore         ignore          1
-    node_nf_conntrack_stat_insert         insert          1
-    node_nf_conntrack_stat_insert_failed  insert_failed   1
-    node_nf_conntrack_stat_drop           drop            1
-    node_nf_conntrack_stat_early_drop     early_drop      1
-    node_nf_conntrack_stat_search_restart search_restart  1
-  ]] },
+  ]] .. each("found invalid ignore insert insert_failed drop early_drop search_restart",
+    "node_nf_conntrack_stat_$ $ 1") },
   { "meminfo", "unix:0:meminfo", "node_memory_*% * 1\n" },
   { "meminfo_numa", "lgrp::meminfo", off = true, labels = { "node", "instance" }, "node_memory_numa_* * 1\n" },
-  { "meminfo_numa", "lgrp::/^lgrp/", off = true, labels = { "node", "instance" }, [[
-    node_memory_numa_interleave_hit_total  interleave_hit  1
-    node_memory_numa_local_node_total      local_node      1
-    node_memory_numa_numa_foreign_total    numa_foreign    1
-    node_memory_numa_numa_hit_total        numa_hit        1
-    node_memory_numa_numa_miss_total       numa_miss       1
-    node_memory_numa_other_node_total      other_node      1
-  ]] },
+  { "meminfo_numa", "lgrp::/^lgrp/", off = true, labels = { "node", "instance" },
+    each("interleave_hit local_node numa_foreign numa_hit numa_miss other_node", "node_memory_numa_$_total $ 1") },
   { "buddyinfo", "zone::/,free$/", off = true, labels = { "node", "instance", "zone", "name *,free" },
     "node_buddyinfo_blocks order_# 1 size=\"*\"\n" },
   { "zoneinfo", "zone::/^[^,]*$/", off = true, labels = { "node", "instance", "zone", "name" },
