@@ -295,14 +295,6 @@ function moment:work(deadline)
   return h:work(self.line.columns, self.time, self.line.span, deadline)
 end
 
---- Closes the recording.
-function moment:close()
-  self.chain:close()
-  if self.history then
-    self.history.chain:close()
-  end
-end
-
 -- --- opening --------------------------------------------------------------------------------------
 
 --- Opens the past at its last sample.

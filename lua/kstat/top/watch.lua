@@ -66,23 +66,13 @@ local function printer(report, given)
   end
 end
 
--- Whether a list begins with all of another one.
-local function begins(list, other)
-  for i = 1, #other do
-    if list[i] ~= other[i] then
-      return false
-    end
-  end
-  return true
-end
-
 -- Returns function(text) that gives the lines of a tick's text as rows, whether they follow those of earlier ticks, and
 -- the lines above them, which the first tick of lines that follow each other had.
 local function lines_maker()
   local above, follows = {}, false
   return function(text)
     local lines = lines_of(text)
-    if follows and #lines == #above + 1 and begins(lines, above) then
+    if follows and #lines == #above + 1 and table.concat(lines, "\n", 1, #above) == table.concat(above, "\n") then
       lines = { lines[#lines] } -- on paper a new page begins
     elseif #lines ~= 1 then
       above = { (table.unpack or unpack)(lines, 1, #lines - 1) }
