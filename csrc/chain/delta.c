@@ -19,11 +19,20 @@ counterpart(const struct ks_sample *before, const kstat_t *now)
 	return same != NULL ? same : ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
 }
 
+/* The time from one moment to a later one; 0 for moments of a capture that are too far apart for a number. */
+static hrtime_t
+between(hrtime_t from, hrtime_t to)
+{
+	hrtime_t time;
+
+	return __builtin_sub_overflow(to, from, &time) ? 0 : time;
+}
+
 /* Returns the time over which the counts of a kstat are spread that was created after the earlier sample. */
 static hrtime_t
 age_of(const kstat_t *now, hrtime_t earlier)
 {
-	hrtime_t age = now->ks_snaptime - now->ks_crtime, interval = now->ks_snaptime - earlier;
+	hrtime_t age = between(now->ks_crtime, now->ks_snaptime), interval = between(earlier, now->ks_snaptime);
 
 	return age < interval / 10 ? interval : age;
 }
@@ -34,7 +43,7 @@ came_meanwhile(const struct ks_sample *before, const kstat_t *now)
 {
 	hrtime_t end = ks_sample_time(before, now), began = end;
 
-	if (now->ks_kid < before->next_kid || now->ks_crtime <= end - (now->ks_snaptime - end))
+	if (now->ks_kid < before->next_kid || between(now->ks_crtime, end) >= between(end, now->ks_snaptime))
 		return false;
 	for (size_t i = 0; i < before->n; i++) {
 		const kstat_t *k = before->ksp[i];
@@ -42,7 +51,7 @@ came_meanwhile(const struct ks_sample *before, const kstat_t *now)
 		if (k->ks_data != NULL && k->ks_snaptime < began && strcmp(k->ks_module, now->ks_module) == 0)
 			began = k->ks_snaptime;
 	}
-	return now->ks_crtime > began - CREATION_STEP;
+	return between(began, now->ks_crtime) > -CREATION_STEP;
 }
 
 bool
@@ -69,11 +78,11 @@ ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now)
 	d->reset = d->prev == NULL || d->prev->ks_crtime != now->ks_crtime ||
 	    d->prev->ks_type != now->ks_type || ks_blobstat_is(d->prev) != ks_blobstat_is(now);
 	if (prev == NULL)
-		d->elapsed = now->ks_snaptime - now->ks_crtime;
+		d->elapsed = between(now->ks_crtime, now->ks_snaptime);
 	else if (d->reset)
 		d->elapsed = age_of(now, prev->ks_snaptime);
 	else
-		d->elapsed = now->ks_snaptime - prev->ks_snaptime;
+		d->elapsed = between(prev->ks_snaptime, now->ks_snaptime);
 	return true;
 }
 

@@ -248,8 +248,10 @@ static int
 difference_elapsed(lua_State *L)
 {
 	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
-	hrtime_t elapsed = d->now->s->taken - (d->before != NULL ? d->before->s->taken : 0);
+	hrtime_t elapsed;
 
+	if (__builtin_sub_overflow(d->now->s->taken, d->before != NULL ? d->before->s->taken : 0, &elapsed))
+		elapsed = 0; /* moments of a capture may be from anywhere */
 	ks_lua_pushseconds(L, elapsed);
 	ks_lua_pushi64(L, elapsed);
 	return 2;

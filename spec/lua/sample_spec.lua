@@ -319,6 +319,20 @@ describe("a difference", function()
     assert.equal(100, d:lookup("app", 0, "a"):now():get("n"))
   end)
 
+  it("has no rate between times that are too far apart for a number", function()
+    local list = samples({
+      { named("a", 1, 9223372036, '"n":1'), named("b", 1, 9223372036, '"n":1') },
+      { named("a", -9223372036, -9223372036, '"n":2'), named("b", 1, -9223372036, '"n":2') },
+    })
+    local d = list[2] - list[1]
+    assert.equal(0, d.elapsed)
+    for _, name in ipairs({ "a", "b" }) do
+      local k = d:lookup("app", 0, name)
+      assert.equal(0, k.elapsed)
+      assert.is_nil(k:rate("n"))
+    end
+  end)
+
   it("has no rate where no time went by", function()
     local list = samples({ { named("a", 1, 11, '"n":100') } })
     local d = list[1] - list[1]
