@@ -308,21 +308,18 @@ local function explain(row, options)
   }
 end
 
-local function column(title, field, about, order, priority)
-  return { title, field, align = "right", about = about, order = order, priority = priority }
-end
-
-local function by(field)
-  return function(row) return row[field] end
+-- A column of texts, in the order of the numbers that they are of.
+local function column(title, field, about, priority)
+  return { title, field .. "_text", align = "right", about = about, priority = priority,
+    order = function(row) return row[field] end }
 end
 
 local NAME = { "PUBLISHED", "label", kind = "label", about = "what is published; queues have the times of service" }
 local RATE = { "n/s", "n", format = text.number, about = "values, requests or events per second" }
-local P50 = column("p50", "p50_text", "half of the values of the interval are not above it", by("p50"))
-local P90 = column("p90", "p90_text", "90 percent are not above it", by("p90"), 2)
-local P99 = column("p99", "p99_text", "99 percent are not above it", by("p99"))
-local WAS = column("was p99", "was_text", "p99 before: median of the last 60 intervals seen, or since creation",
-  by("was"))
+local P50 = column("p50", "p50", "half of the values of the interval are not above it")
+local P90 = column("p90", "p90", "90 percent are not above it", 2)
+local P99 = column("p99", "p99", "99 percent are not above it")
+local WAS = column("was p99", "was", "p99 before: median of the last 60 intervals seen, or since creation")
 local DRAWN = { "TREND", "trend", align = "left", elide = "end", data = false,
   about = "the last intervals: p99, or else the mean time or the rate; !: p99 is twice what it was, or more" }
 
@@ -333,9 +330,9 @@ local function declare(name, about, make, columns)
 end
 
 local all = declare("published", "What processes publish: queues, times and sizes, worst first.", rows, {
-  NAME, RATE, P50, P90, P99, WAS, DRAWN, column("MEAN", "mean_text", "mean of the interval", by("mean"), 3),
+  NAME, RATE, P50, P90, P99, WAS, DRAWN, column("MEAN", "mean", "mean of the interval", 3),
   { "QUEUE", "queue", format = text.percent, priority = 4, about = "requests waiting or in service, in the mean" },
-  { "PID", "pid", align = "right", hidden = true, about = "process that publishes it" },
+  { "PID", "pid", align = "right", hidden = true, lazy = true, about = "process that publishes it" },
   { "PUBLISHER", "publisher", align = "left", hidden = true, about = "name of the publication" },
 })
 
