@@ -127,10 +127,10 @@ replay  2023-11-14 22:13:22 PAST 1s
 
  rate value unit    trend name
  200k  400k bytes      @@ sd:0:sd0:nread
- 1500  3000            -@ app:0:fast:calls
-    3     6            @@ app:0:slow:calls
+ 1500  3000             @ app:0:fast:calls
+    3     6             @ app:0:slow:calls
  0.25  0.50 s          @@ sd:0:sd0:rtime
-    -     2            @@ sd:0:sd0:rcnt
+    -     2             @ sd:0:sd0:rcnt
 
 ]], r.out)
     assert.equal(0, r.status)
