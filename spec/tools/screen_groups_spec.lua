@@ -159,9 +159,9 @@ describe("the section of control groups in the first view", function()
   before_each(function() tree = tree_of("cgroup-v2") end)
   after_each(function() L.remove(tree.dir) end)
 
-  -- Two intervals, in which a service and the group above it used CPU time; the lines of the second.
-  local function lines(verdict)
-    local s = screen_of({ { name = "one", sections = { cgroups.section } } }, tree.source)
+  -- A screen after two intervals, in which a service and the group above it used CPU time; verdict: what others found.
+  local function after_two(sections, verdict)
+    local s = screen_of({ { name = "one", sections = sections } }, tree.source)
     s.app.shown.screen.verdict = verdict
     s.tick()
     tree.later(1)
@@ -171,8 +171,28 @@ describe("the section of control groups in the first view", function()
       end)))
     end
     s.tick()
-    return s.lines()
+    return s
   end
+
+  local function lines(verdict)
+    return after_two({ cgroups.section }, verdict).lines()
+  end
+
+  it("has the states by which the verdict was found, and reads nothing more for them", function()
+    local resources = require("kstat.top.views.resources")
+    local shown = {}
+    for i, sections in ipairs({ { cgroups.section }, { resources.sections[1], cgroups.section } }) do
+      local app = after_two(sections, { severity = 0 }).app
+      shown[i] = {}
+      app:lines(100, 40, false)
+      for _, row in ipairs(app.shown.parts[i].order) do
+        shown[i][row.path] = row.state or "none"
+        assert.is_true(i == 1 or row.judged == app.shown.screen.judged[row.k.instance])
+      end
+    end
+    assert.same(shown[1], shown[2])
+    assert.matches("^%a", shown[2]["/system.slice/web.service"])
+  end)
 
   it("leaves out what is no more than the groups below it, and what does nothing", function()
     local shown = lines({ severity = 0 })

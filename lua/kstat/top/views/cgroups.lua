@@ -4,7 +4,7 @@
 -- the group waited for a CPU, for memory or for I/O, whichever was longest; without pressure (version 1) it is "-".
 -- States are those of kstatlua use, which judges groups that have a limit. Of each group the view reads the file that
 -- CPU% is from. A row finds the rest when somebody looks at it, as rows of processes do: when it is visible, or when a
--- column sorts. In the first view all is read anyway, as kstatlua use judges all groups.
+-- column sorts. In the first view all is read anyway, as its verdict judged all groups.
 --
 -- @module kstat.top.views.cgroups
 local cgroup = require("kstat.use.cgroup")
@@ -124,18 +124,22 @@ local function can_be_judged(row)
   return known
 end
 
+-- judged: by instances, all groups that were judged at this tick; nil: none was yet
+local function add_state(row, judged)
+  if judged then
+    row.judged = row.has_rates and row.k and judged[row.k.instance] or nil
+  elseif can_be_judged(row) then
+    local values, who = cgroup.one(row.d, row.k)
+    row.judged = values and use.one("cgroup", row.path, values, who)
+  end
+  row.state = row.judged and states.text(row.judged)
+end
+
 -- Fills in what only rows that are shown need.
-local function complete(row)
+local function complete(row, options)
   if not row.is_complete then
     row.is_complete = true
-    local values, who
-    if can_be_judged(row) then
-      values, who = cgroup.one(row.d, row.k)
-    end
-    if values then
-      row.judged = use.one("cgroup", row.path, values, who)
-      row.state = states.text(row.judged)
-    end
+    add_state(row, options.screen.judged)
   end
 end
 
@@ -225,7 +229,7 @@ local function enter(row, options)
 end
 
 local function explain(row, options)
-  complete(row)
+  complete(row, options)
   if not row.judged then
     return { row.path .. (row.has_rates and ": without a limit a group is not judged" or ": nothing is known yet") }
   end

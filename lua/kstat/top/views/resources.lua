@@ -214,6 +214,12 @@ local function rows(d, now, prev, options)
   end
   local chosen = choose(list, math.floor((screen.height or 24) / 6))
   screen.verdict = judge(d, list, screen, prev ~= nil)
+  screen.judged = {} -- control groups, for the section of these
+  for _, row in ipairs(list) do
+    if row.resource == "cgroup" then
+      screen.judged[row.k.instance] = row
+    end
+  end
   screen.d = d
   return chosen
 end
