@@ -282,25 +282,26 @@ local section = report({
 
 -- --- the lines above the table ------------------------------------------------------------------------------------
 
+-- Appends a line, or several of those that it does not fit in.
+local function append(out, line, width)
+  line = core.columns_of(line) > width and text.wrap(line, math.max(width - 3, 1), 3) or line
+  for short in (line .. "\n"):gmatch("(.-)\n") do
+    out[#out + 1] = short
+  end
+end
+
 -- Parts of a text in lines of a width, with blanks between those in one line. None is shortened.
 local function fill(parts, width, line)
-  local lines = {}
+  local out = {}
   for _, part in ipairs(parts) do
     local longer = line .. (line:find("%S$") and "  " or "") .. part
     if core.columns_of(longer) > width and line:find("%S$") then
-      lines[#lines + 1], line = line, "   " .. part
-    else
-      line = longer
+      append(out, line, width)
+      longer = "   " .. part
     end
+    line = longer
   end
-  lines[#lines + 1] = line
-  local out = {}
-  for _, long in ipairs(lines) do
-    long = core.columns_of(long) > width and text.wrap(long, math.max(width - 3, 1), 3) or long
-    for short in (long .. "\n"):gmatch("(.-)\n") do
-      out[#out + 1] = short
-    end
-  end
+  append(out, line, width)
   return out
 end
 
