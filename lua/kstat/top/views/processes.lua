@@ -119,9 +119,10 @@ end
 
 local LEAST_CPU, LEAST_IO = 1, 102400 -- percent, bytes a second
 
--- Adds rows of children that ended. has_io: what they read and wrote is looked for, too, which needs that of all.
-local function add_children(list, d, prev, has_io)
-  local cpu, read, written = ended.cpu(d, prev, list), {}, {}
+-- Adds rows of children that ended, of which `cpu` is known. has_io: what they read and wrote is looked for, too, which
+-- needs that of all.
+local function add_children(list, d, prev, cpu, has_io)
+  local read, written = {}, {}
   if has_io then
     read, written = ended.io(d, prev)
   end
@@ -147,6 +148,7 @@ local function all_rows(d, now, prev, has_io, values)
     error(message, 0)
   end
   local meta = new_meta(d, now, prev ~= nil)
+  local of_children = prev and ended.cpu(d, prev, list) -- which reads rows as they are: later they look for what they lack
   for i = 1, #list do
     local row = list[i]
     local elapsed = row.elapsed
@@ -154,7 +156,7 @@ local function all_rows(d, now, prev, has_io, values)
     setmetatable(row, meta)
   end
   if prev then
-    add_children(list, d, prev, has_io)
+    add_children(list, d, prev, of_children, has_io)
   end
   return list
 end
