@@ -242,7 +242,8 @@ end
 
 -- --- states ---------------------------------------------------------------------------------------
 
--- The states of the recording, kstat.use.history; opened when they are first wanted. nil: they cannot be read.
+-- The states of the recording, kstat.use.history; opened when there is time to judge, and not for the first frame. nil:
+-- they cannot be read.
 function moment:judged()
   local message
   if self.history == nil then
@@ -258,7 +259,7 @@ end
 -- @treturn string see kstat.use.rows.line()
 function moment:states(columns, span)
   self.line = { columns = columns, span = span }
-  local h = self:judged()
+  local h = self.history
   return h and h:line(columns, self.time, span) or (" "):rep(columns)
 end
 
@@ -268,7 +269,7 @@ end
 -- @treturn number|nil seconds since 1970; nil: that is not known
 -- @treturn boolean whether it began then; else it may have been before
 function moment:since(resource, name)
-  local h = self:judged()
+  local h = self.history
   if not h then
     return nil, false
   end
