@@ -47,16 +47,11 @@ return {
   ]] },
   { "bcache", "bcache:::", labels = { "backing_device", "backing_device", "uuid", "uuid" }, [[
     node_bcache_bypassed_bytes_total                bypassed                 1
-    node_bcache_cache_bypass_hits_total             cache_bypass_hits        1
-    node_bcache_cache_bypass_misses_total           cache_bypass_misses      1
-    node_bcache_cache_hits_total                    cache_hits               1
-    node_bcache_cache_miss_collisions_total         cache_miss_collisions    1
-    node_bcache_cache_misses_total                  cache_misses             1
-    node_bcache_cache_readaheads_total              cache_readaheads         1
     node_bcache_dirty_data_bytes                    dirty_data               1
     node_bcache_dirty_target_bytes                  writeback_target         1
     node_bcache_writeback_rate                      writeback_rate           1
-  ]] },
+  ]] .. each("cache_bypass_hits cache_bypass_misses cache_hits cache_miss_collisions cache_misses cache_readaheads",
+    "node_bcache_$_total $ 1") },
   { "bcache", "bcache:::", labels = { "cache_device", "cache_device", "uuid", "uuid" }, [[
     node_bcache_io_errors                           io_errors                1
     node_bcache_metadata_written_bytes_total        metadata_written         1

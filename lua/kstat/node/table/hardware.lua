@@ -117,12 +117,9 @@ return {
     node_infiniband_port_receive_switch_relay_errors_total port_rcv_switch_relay_errors 1
     node_infiniband_port_transmit_wait_total              port_xmit_wait                1
     node_infiniband_excessive_buffer_overrun_errors_total excessive_buffer_overruns     1
-    node_infiniband_link_downed_total                     link_downed                   1
-    node_infiniband_link_error_recovery_total             link_error_recovery           1
-    node_infiniband_local_link_integrity_errors_total     local_link_integrity_errors   1
-    node_infiniband_symbol_error_total                    symbol_error                  1
     node_infiniband_vl15_dropped_total                    VL15_dropped                  1
-  ]] },
+  ]] .. each("link_downed link_error_recovery local_link_integrity_errors symbol_error",
+    "node_infiniband_$_total $ 1") },
   { "fibrechannel", "fc:::", labels = { "dev_loss_tmo", "dev_loss_tmo", "fabric_name", "fabric_name 0x*",
     "fc_host", "name", "port_id", "port_id 0x*", "port_name", "port_name 0x*", "port_state", "port_state", "port_type",
     "port_type", "speed", "speed", "supported_classes", "supported_classes", "supported_speeds", "supported_speeds",

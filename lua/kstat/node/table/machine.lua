@@ -229,14 +229,10 @@ return {
   { "sockstat", "sockets:0:udplite", "node_sockstat_UDPLITE_inuse inuse 1\n" },
   { "sockstat", "sockets:0:udplite6", "node_sockstat_UDPLITE6_inuse inuse 1\n" },
   { "softnet", "cpu::softnet", labels = { "cpu", "instance" }, [[
-    node_softnet_processed_total        processed      1
-    node_softnet_dropped_total          dropped        1
     node_softnet_times_squeezed_total   time_squeezed  1
-    node_softnet_cpu_collision_total    cpu_collision  1
-    node_softnet_received_rps_total     received_rps   1
     node_softnet_flow_limit_count_total flow_limit     1
     node_softnet_backlog_len            backlog_len    1
-  ]] },
+  ]] .. each("processed dropped cpu_collision received_rps", "node_softnet_$_total $ 1") },
   { "schedstat", "cpu::sched", labels = { "cpu", "instance" }, [[
     node_schedstat_running_seconds_total run_nsec      1e9
     node_schedstat_waiting_seconds_total wait_nsec     1e9
