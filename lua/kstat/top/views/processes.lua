@@ -148,7 +148,8 @@ local function all_rows(d, now, prev, has_io, values)
     error(message, 0)
   end
   local meta = new_meta(d, now, prev ~= nil)
-  local of_children = prev and ended.cpu(d, prev, list) -- which reads rows as they are: later they look for what they lack
+  -- It reads the rows as they are: later they look for what they lack.
+  local of_children = prev and ended.cpu(d, prev, list)
   for i = 1, #list do
     local row = list[i]
     local elapsed = row.elapsed
