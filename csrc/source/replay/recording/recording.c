@@ -388,11 +388,10 @@ start_towards(struct recording *rec, const struct place *to)
 	return rc;
 }
 
-/* Makes the sample of a frame the current one. 1, 0 if the frame is torn, -1 with errno. */
+/* Makes the sample of a frame the current one. mark: where a bookmark is set. 1, 0 if the frame is torn, -1 with errno. */
 static int
-move_to(struct recording *rec, const struct place *to)
+move_to(struct recording *rec, const struct place *to, off_t mark)
 {
-	off_t mark = 0;
 	int rc = 1;
 
 	if (to->key == 0) {
@@ -400,10 +399,12 @@ move_to(struct recording *rec, const struct place *to)
 		return fail_at(rec, to->at, "no keyframe");
 	}
 	if (!rec->in_stream || !leads_to(&rec->current, to)) {
-		bool is_near = leads_to(&rec->near.place, to);
-
-		mark = is_near ? 0 : bookmark_for(rec, to);
-		rc = is_near ? return_to(rec, &rec->near) : start_towards(rec, to);
+		if (leads_to(&rec->near.place, to)) {
+			mark = 0;
+			rc = return_to(rec, &rec->near);
+		} else {
+			rc = start_towards(rec, to);
+		}
 	}
 	while (rc > 0 && rec->at <= to->at) {
 		rc = load_frame(rec);
@@ -427,7 +428,7 @@ recording_next(struct ks_replay *r)
 	int rc = find_frame(rec, &s, &to);
 
 	if (rc > 0)
-		rc = move_to(rec, &to);
+		rc = move_to(rec, &to, 0);
 	if (rc == 0 && rec->torn)
 		r->offered = false; /* the next scan warns */
 	return rc;
@@ -443,7 +444,7 @@ recording_seek(struct ks_replay *r, int64_t ns, unsigned *back)
 
 	s.from = ks_rec_find_start(rec->fd, file_size(rec), s.time, &s.ordered);
 	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = find_before(rec, &to, back)) >= 0 &&
-	    (rc = move_to(rec, &to)) == 0)
+	    (rc = move_to(rec, &to, 0)) == 0)
 		s.end = to.at; /* that one is torn */
 	return rc;
 }
@@ -455,7 +456,7 @@ recording_previous(struct ks_replay *r, unsigned *back)
 	struct place to = rec->current;
 	int rc = find_before(rec, &to, back);
 
-	return rc > 0 && *back > 0 ? move_to(rec, &to) : rc < 0 ? -1 : 0;
+	return rc > 0 && *back > 0 ? move_to(rec, &to, bookmark_for(rec, &to)) : rc < 0 ? -1 : 0;
 }
 
 static bool
