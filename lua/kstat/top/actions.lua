@@ -124,7 +124,7 @@ local function tree(app)
   for _, part in ipairs(shown.parts) do
     if part.report.parent then
       shown.tree = not shown.tree
-      app:again()
+      app:again(true)
       return
     end
   end

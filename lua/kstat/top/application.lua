@@ -220,11 +220,12 @@ end
 
 --- Brings rows and their order up to date after a key. Reports that give only what is visible make their rows again, of
 -- the samples that there are.
-function app:again()
+-- @tparam[opt] boolean trees so do those that have trees, of which the rows may be others than those of lists
+function app:again(trees)
   local shown = self.shown
   for _, part in ipairs(shown.parts) do
     local group = shown.groups.of[part]
-    if part.rows.ready and group.d then
+    if (part.rows.ready or trees and part.report.parent) and group.d then
       make_rows(self, part, group)
     end
   end
