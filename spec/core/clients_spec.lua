@@ -57,7 +57,7 @@ describe("clients of libkstat", function()
     prefix = root .. "/opt"
     local r = run.tool(("make -s install BUILD=%s PREFIX=%s"):format(run.quote(run.build), prefix))
     assert.equal(0, r.status, r.err)
-    program = build("gcc -std=c11", "-g -fsanitize=address", root .. "/clients")
+    program = build("gcc -std=c11", "-O0 -g -fsanitize=address", root .. "/clients")
     plain = build("gcc -std=c89", "-O0", root .. "/plain")
   end)
 
