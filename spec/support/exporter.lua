@@ -12,8 +12,10 @@ function M.start(directory, arguments, prefix)
   local out = os.tmpname()
   local pid = run.start(("env KSTAT_DIR=%s %s %s/kstatlua exporter --listen 127.0.0.1:0 %s"):format(directory,
     prefix or "", run.bin, arguments or ""), out)
-  local port = run.await("the exporter's port", function()
-    return run.read_file(out):match("listening at 127%.0%.0%.1:(%d+)\n")
+  local text
+  local port = run.await(function() return "the exporter's port; it says: " .. text end, function()
+    text = run.read_file(out)
+    return text:match("listening at 127%.0%.0%.1:(%d+)\n")
   end)
   os.remove(out)
   return { pid = pid, port = port }

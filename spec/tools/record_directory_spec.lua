@@ -119,7 +119,7 @@ kstat-20231117-100000.rec
       cp DIR.target kept.rec && cp DIR.target kstat-old.rec && mkdir kstat-20200103-000000.rec &&
       mkfifo kstat-20200104-000000.rec && cp DIR.target kstat-20200105-000000-2.rec && : > kstat-20200106-000000.rec]]
     assert.equal(0, run.shell((script:gsub("DIR", dir))).status)
-    local foreign = run.shell(("cp %s.target %s/kstat-20200107-000000.rec && chown 65534 %s/kstat-20200107-000000.rec")
+    local foreign = run.shell(("cp %s.target %s/kstat-20200107-000000.rec && chown 65533 %s/kstat-20200107-000000.rec")
       :format(dir, dir, dir)).status == 0
     local before = names()
     assert.equal("", record("--keep", "1h", "unix:0:system_misc", "0.01", "2").err)
