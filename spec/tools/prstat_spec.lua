@@ -256,7 +256,7 @@ describe("prstat on this machine", function()
     run.await("its sleep", function() return run.read_file(("/proc/%s/stat"):format(pid)):find("%) S") end)
   end)
   teardown(function()
-    run.shell("kill " .. pid)
+    run.shell("kill -KILL " .. pid) -- it reads, and SIGTERM ends scripts between two lines
     run.shell(("rm -f %s %s.sh %s.in"):format(file, file, file))
   end)
 
