@@ -81,6 +81,20 @@ describe("the view of control groups", function()
     assert.matches("\n  system.slice +[^\n]*\n    web.service ", s.text())
   end)
 
+  it("is a tree in the order of memory where the root alone has a CPU time", function()
+    L.sh(("find %s/%s -mindepth 2 -name cpu.stat -delete"):format(tree.dir, GROUPS))
+    for name, memory in pairs({ b = 30000000, a = 20000000, c = 10000000 }) do
+      L.sh(("cp -r %s/%s %s/%ssystem.slice/%s.service"):format(tree.dir, WEB, tree.dir, GROUPS, name))
+      tree.write(GROUPS .. "system.slice/" .. name .. ".service/memory.current", memory .. "\n")
+    end
+    local s = screen_of({ view }, tree.source)
+    s.tick()
+    actions.act(s.app, "v")
+    tree.later(1)
+    s.tick()
+    assert.matches("\n/ +%d[^\n]*\n.*\n    b.service +%-.*\n    a.service +%-.*\n    c.service +%-", s.text())
+  end)
+
   it("loses groups that go, and shows those that come without a state", function()
     local s = screen_of({ view }, tree.source)
     s.tick()

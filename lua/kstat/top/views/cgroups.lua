@@ -174,7 +174,9 @@ local function rows(d, now, prev, options)
     if screen.tree then
       row.label = row.path:match("[^/]+$") or row.path -- what stands above it says the rest
     end
-    figure = row.cpu and "cpu" or figure == "memory" and row.total and "total" or figure
+    if row.path ~= "/" then -- the root of the tree alone has this where nobody counts the groups' time
+      figure = row.cpu and "cpu" or figure == "memory" and row.total and "total" or figure
+    end
   end
   if figure ~= "cpu" then -- it is not counted, or not yet
     table.sort(list, by(figure))
