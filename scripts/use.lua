@@ -68,7 +68,8 @@ end, align = "left", whole = true, state = function(text) return text:match("^%l
 
 local function columns(options)
   local list = {
-    { "resource", kind = "label" }, { "name", align = "left", kind = "label" },
+    -- On a screen the first text without a width is what becomes narrower: a name does, and not the state.
+    { "resource", align = "left", width = 8, kind = "label" }, { "name", align = "left", kind = "label" },
   }
   local function add(...)
     for _, column in ipairs({ ... }) do

@@ -1,5 +1,6 @@
 -- Reports on the screen: `kstatlua SCRIPT --watch`, `kstatlua top SCRIPT`. Without a terminal they are frames, which
 -- have the same lines.
+local capture = require("support.capture")
 local pty = require("support.pty")
 local run = require("support.run")
 
@@ -135,6 +136,22 @@ describe("a report on a screen", function()
       assert.matches("^" .. message .. "$", r.err)
       assert.equal(words:find("sort") and 2 or 1, r.status)
     end
+  end)
+end)
+
+describe("use on a screen", function()
+  it("shortens names before a state leaves", function()
+    local source = dir .. "/long.json"
+    local samples = {}
+    for i = 1, 2 do
+      samples[i] = { capture.kstat("fs", 0, "/srv/a", "fs", 1, 0, i * 10,
+        '"mount_point":"/srv/a/long/way/down/to/home/and/further","used":99,"available":1,"answered":0,' ..
+        '"read_only":0,"options":"rw","device":"storage.example.org:/export/home"') }
+    end
+    os.rename(capture.file(samples), source)
+    local frame = frames("use fs --watch 0.01 1", 24, "KSTAT_SOURCE=" .. source)[1]
+    assert.matches("^ resource name +util saturation +errors state", frame)
+    assert.matches("\n fs +/srv/[^\n]*~[^\n]* critical: space 99%%", frame)
   end)
 end)
 
