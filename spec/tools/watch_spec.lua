@@ -186,6 +186,21 @@ describe("a report on a terminal", function()
     end
   end)
 
+  pty.it(it, pending)("stays as it is where keys find no past", function()
+    local t = pty.start(("KSTAT_RECORDINGS=%s/none %s/kstatlua %s/lines.lua --watch 60; echo status $?; sleep 99")
+      :format(dir, run.bin, dir), 80, 12)
+    t:await("LIVE.*\n 2\n")
+    for _, key in ipairs({ "Left", "N", "[" }) do
+      t:send(key)
+      t:await("nothing is recorded in")
+      t:send("Escape")
+      t:await("past g time")
+    end
+    assert.is_nil(t:screen():find("\n 3\n", 1, true))
+    t:send("q")
+    t:await("status 0", true)
+  end)
+
   pty.it(it, pending)("may be lines of text, which follow each other up to a jump, and have no columns", function()
     local t = pty.start(("%s/kstatlua -r %s vmstat --watch; sleep 999"):format(run.bin, RECORDING), 80, 12)
     for _, step in ipairs({ { "[", "04:56:08", 1 }, { "Right", "04:56:09", 2 }, { "Right", "04:56:10", 3 },

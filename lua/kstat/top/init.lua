@@ -160,8 +160,11 @@ function run:key(key)
   elseif what == "sample" or what == "step" and not self.past then
     self:sample(what == "sample")
   elseif type(what) == "table" then
+    local before = self.past
     self:travel(what)
-    self:sample()
+    if before or self.past then -- else there is no way into the past, and now is read when its time comes
+      self:sample()
+    end
   end
   self.deadline = not self.complete and self.app.mode == "live" and core.gethrtime() + SOON_NS or self.deadline
   return true
