@@ -131,6 +131,43 @@ describe("a replay", function()
     end
   end)
 
+  it("reads on from each place it came to, whatever keyframe the sample before was behind", function()
+    local times = {}
+    for i = 1, 260 do
+      times[i] = i
+    end
+    support.write_file(dir .. "/capture", capture(times))
+    local rec, ks = assert(recording.open(dir .. "/recording")), assert(kstat.open(dir .. "/capture"))
+    repeat
+      if number(ks) == 131 then
+        rec:close()
+        rec = assert(recording.open(dir .. "/recording"))
+      end
+      assert(rec:add(ks))
+      assert(ks:update() ~= nil)
+    until ks:ended()
+    rec:close()
+    ks = assert(kstat.open(dir .. "/recording"))
+    ks:seek(START + 100)
+    ks:previous()
+    for _, at in ipairs({ 220, 99, 225 }) do
+      assert(ks:seek(START + at) ~= nil)
+      assert.equal(at, number(ks))
+    end
+    for at = 226, 260 do
+      assert(ks:update() ~= nil)
+      assert.equal(at, number(ks))
+    end
+  end)
+
+  it("says that a light keyframe behind a keyframe of an older version is damage", function()
+    support.write_file(dir .. "/recording", "kstat-recording\n" ..
+      "KSK4\006\000\000\000\000\000\246\213Y\230\233\024\168\006\232?b`\000\001\000\000" ..
+      "KSL5\006\000\000\000\000\202\144\017Z\230\233\024\142\011Z\016b`\000\003\000\000")
+    local ks = assert(kstat.open(dir .. "/recording"))
+    assert.same({ nil, dir .. "/recording: damaged at byte 42", "EBADMSG" }, { ks:update() })
+  end)
+
   it("takes nothing that somebody publishes for a keyframe", function()
     local numbers = {}
     for i = 1, 800 do

@@ -171,7 +171,7 @@ free_bookmark(struct bookmark *b)
 
 /* --- frames ---------------------------------------------------------------------------- */
 
-/* Makes the state what the differences of a frame refer to. -1 with errno ENOMEM. */
+/* Makes the state what the differences of a frame refer to. -1 with errno. */
 static int
 start_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 {
@@ -180,10 +180,14 @@ start_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 		return 0;
 	(void)inflateReset(&rec->inflater);
 	if (f->kind == KS_REC_LIGHT) {
+		if (rec->key.place.at == 0)
+			return ks_fail(EBADMSG, "no keyframe");
+		rec->current.key = rec->key.place.at; /* the sample was perhaps one behind another keyframe */
 		rec->current.light = at;
 		return ks_rec_state_copy(&rec->state, &rec->key.state);
 	}
 	rec->current = (struct place){ .key = at };
+	rec->key.place.at = 0;
 	ks_rec_state_reset(&rec->state);
 	rec->state.version = f->version;
 	return 0;
