@@ -27,7 +27,7 @@ local function process(t, pid, name, ppid, given)
     kind(",io", "process_io", ('"nread":%.0f,"nwritten":%.0f,"ncancelled":0,"cnread":0,"cnwritten":%.0f'):format(
       n("read") * MB, n("written") * MB, n("waited") * MB)),
     kind(",args", "process_args", ('"psargs":"/opt/%s -x"'):format(name)),
-    kind(",cgroup", "process_cgroup", ('"cgroup":"%s"'):format(given.group or "/"))
+    given.group ~= false and kind(",cgroup", "process_cgroup", ('"cgroup":"%s"'):format(given.group or "/")) or nil
 end
 
 -- A capture of samples, each an array of processes { pid, name, ppid, values }, one second apart.
@@ -136,6 +136,17 @@ describe("the view of processes", function()
     s.tick()
     s.tick()
     assert.matches("^PROCESS[^\n]*\nchildren of sh +7 [^\n]* 629M +%-\nsh +7 [^\n]*$", s.text())
+  end)
+
+  it("shows all and says so where no group of a process was recorded", function()
+    local recorded = { { 7, "web", 1, { group = false } }, { 8, "dump", 1, { group = false } } }
+    local s = screen_of(samples_of(recorded, recorded))
+    s.app:show("processes", { group = "/web" })
+    s.tick()
+    assert.equal("", names(s))
+    s.app:take(0, false)
+    assert.equal("web,dump", names(s))
+    assert.matches("was not recorded: these are all", s.app.message)
   end)
 
   it("has rows of children that ended, without what the sample before had of them", function()

@@ -189,7 +189,7 @@ local function make_rows(self, part, group)
     self.message, rows = ("%s: %s"):format(part.report.name, (message:gsub("%s*\n.*", ""))), {}
   end
   part.given.first = false
-  part.rows = rows
+  part.rows, self.message = rows, self.message or rows.remark
 end
 
 --- Takes in the samples of a tick, which are in the groups of the view.

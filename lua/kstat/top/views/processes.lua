@@ -168,11 +168,16 @@ local function rows(d, now, prev, options)
   local list = all_rows(d, now, prev, has_io, screen and SORTED[screen.sort])
   local about = screen and screen.about
   if about and about.group then
-    local chosen, within = {}, (about.group .. "/"):gsub("^//$", "/")
+    local chosen, within, is_known = {}, (about.group .. "/"):gsub("^//$", "/"), screen.live
     for _, row in ipairs(list) do
-      chosen[#chosen + 1] = (((row.of or row).group or "") .. "/"):find(within, 1, true) == 1 and row or nil
+      local group = (row.of or row).group
+      is_known = is_known or group ~= nil
+      chosen[#chosen + 1] = ((group or "") .. "/"):find(within, 1, true) == 1 and row or nil
     end
-    return chosen
+    if is_known then
+      return chosen
+    end
+    list.remark = "which of them were in the group was not recorded: these are all"
   end
   return list
 end
