@@ -447,6 +447,9 @@ describe("the view of what processes publish", function()
         assert.near(0.0047, row.p99_text, 0.0005, "programs get seconds")
       end
     end
+    s.tick()
+    assert.matches("^counting:counts:hits 0 ", line_of("counting:counts:hits"), "a publisher that is idle is there")
+    assert.is_nil(line_of("counting:counts:level"))
   end)
 
   it("has what is far worse than before first, then where most requests wait", function()

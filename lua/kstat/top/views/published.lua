@@ -156,14 +156,16 @@ local function join(list)
   return joined
 end
 
--- The busiest counters of kstats that have no distribution.
+-- The busiest counters of kstats that have no distribution; where few count, some of the others.
 local function add_counters(list, kstats, publisher)
-  local found = {}
+  local found, idle = {}, 0
   for i = 1, math.min(#kstats, KSTATS) do
     local k, names, values = kstats[i], {}, {}
     for s = 1, core.list(k, names, values) or 0 do
-      local meta = type(values[s]) == "number" and values[s] > 0 and (k:meta(names[s]) or {})
+      local value = type(values[s]) == "number" and values[s] or -1
+      local meta = (value > 0 or value == 0 and idle < COUNTERS) and (k:meta(names[s]) or {})
       if meta and (meta.kind == nil or meta.kind == "counter") then
+        idle = value == 0 and idle + 1 or idle
         found[#found + 1] = { k = k, name = ("%s:%s"):format(k, names[s]), n = k:rate(names[s]), publisher = publisher }
       end
     end
@@ -350,7 +352,7 @@ local function telling(d, now, prev, options)
 end
 
 return {
-  name = "published", sections = { all }, none = "nobody publishes kstats on this machine",
+  name = "published", sections = { all }, none = "nobody publishes queues, times or counters on this machine",
   section = declare("published", "What processes publish, the worst.", telling,
     { NAME, RATE, P50, P90, P99, WAS, DRAWN }),
 }
