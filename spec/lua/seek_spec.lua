@@ -168,6 +168,32 @@ describe("a replay", function()
     assert.same({ nil, dir .. "/recording: damaged at byte 42", "EBADMSG" }, { ks:update() })
   end)
 
+  it("stays where it is, and goes on from there, if what it shall go to is damaged", function()
+    local times = {}
+    for i = 1, 200 do
+      times[i] = 10 * (i - 1)
+    end
+    each(times, function(_, kind)
+      local path = dir .. "/" .. kind
+      local bytes = support.read_file(path)
+      local light = kind == "recording" and bytes:find("KSL", bytes:find("KSL", 1, true) + 3, true)
+      if not light then
+        return
+      end
+      support.write_file(path, bytes:sub(1, light + 20) .. string.char((bytes:byte(light + 21) + 1) % 256) ..
+        bytes:sub(light + 22))
+      local ks = assert(kstat.open(path))
+      ks:seek(START + 690)
+      assert.is_nil((ks:seek(START + 1490)))
+      assert.equal(70, number(ks))
+      ks:seek(START + 1090)
+      assert.equal(110, number(ks))
+      assert.is_nil((ks:seek(START + 1490)))
+      assert.is_true(ks:update() ~= nil)
+      assert.equal(111, number(ks))
+    end)
+  end)
+
   it("takes nothing that somebody publishes for a keyframe", function()
     local numbers = {}
     for i = 1, 800 do

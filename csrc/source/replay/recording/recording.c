@@ -205,14 +205,15 @@ finish_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 	return f->kind == KS_REC_KEY && f->version >= KS_REC_VERSION ? keep(rec, &rec->key) : 0;
 }
 
-/* Reads the frame at rec->at into the sample. 1, 0 if it is torn, -1 with errno. */
+/* Reads a frame into the sample, and goes on behind it. 1, 0 if it is torn, -1 with errno: then it goes on as before. */
 static int
-load_frame(struct recording *rec)
+load_frame(struct recording *rec, off_t at)
 {
 	struct ks_rec_frame f;
-	off_t at = rec->at, size = file_size(rec);
+	off_t size = file_size(rec);
 	int rc = size < 0 ? -1 : ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn);
 
+	rec->skipped |= rec->at != at;
 	if (rc > 0 && f.kind != KS_REC_KEY && !rec->in_stream) {
 		errno = EBADMSG;
 		return fail_at(rec, at, "no keyframe");
@@ -350,9 +351,8 @@ load_key(struct recording *rec, off_t key)
 {
 	if (rec->key.place.at == key)
 		return return_to(rec, &rec->key);
-	jump(rec, key);
 	rec->in_stream = false;
-	return load_frame(rec);
+	return load_frame(rec, key);
 }
 
 #define NEAR 8 /* frames: as many steps back as begin at one bookmark */
@@ -387,9 +387,7 @@ start_towards(struct recording *rec, const struct place *to)
 	bool has_key = rec->in_stream && rec->key.place.at == to->key;
 	int rc = has_key && to->light > 0 ? 1 : load_key(rec, to->key);
 
-	if (rc > 0 && to->light > 0)
-		jump(rec, to->light);
-	return rc;
+	return rc > 0 && to->light > 0 ? load_frame(rec, to->light) : rc;
 }
 
 /* Makes the sample of a frame the current one. mark: where a bookmark is set. 1, 0 if the frame is torn, -1 with errno. */
@@ -410,10 +408,11 @@ move_to(struct recording *rec, const struct place *to, off_t mark)
 			rc = start_towards(rec, to);
 		}
 	}
-	while (rc > 0 && rec->at <= to->at) {
-		rc = load_frame(rec);
-		if (rc > 0 && rec->current.at == mark)
+	for (; rc > 0; rc = load_frame(rec, rec->at)) {
+		if (rec->current.at == mark)
 			(void)keep(rec, &rec->near); /* without memory the next step begins at the keyframe */
+		if (rec->at > to->at)
+			break;
 	}
 	if (rc > 0) {
 		rec->base.has_time = true;
