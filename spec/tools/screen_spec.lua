@@ -166,6 +166,16 @@ describe("the screen", function()
     terminal:await("^[^\n]*LIVE 0.1s" .. ("[^\n]*\n"):rep(11) .. " 1resources[^\n]*q\n?$")
   end)
 
+  it("has the first interval while a key is held", function()
+    local terminal, held = start("5", 80, 24), 0
+    local text = terminal:await("nothing is known of an interval yet", true)
+    while text:find("of an interval yet", 1, true) and held < 50 do
+      terminal:send("j", "k")
+      text, held = terminal:screen(), held + 1
+    end
+    assert.is_true(held < 50, text)
+  end)
+
   it("takes a terminal that says it is larger than any for one that is large", function()
     assert_given_back(guarded("stty cols 65000 rows 65000; " .. top .. "0.05 3"), 0)
   end)

@@ -151,7 +151,7 @@ function run:key(key)
     self.screen:anew()
     return true
   end
-  local what = actions.act(self.app, key)
+  local what, ticks = actions.act(self.app, key), self.ticks
   self.idle = false
   if what == "quit" then
     return false
@@ -166,7 +166,10 @@ function run:key(key)
       self:sample()
     end
   end
-  self.deadline = not self.complete and self.app.mode == "live" and core.gethrtime() + SOON_NS or self.deadline
+  if not self.complete and self.app.mode == "live" then -- a key that is held does not put it off
+    local soon = core.gethrtime() + SOON_NS
+    self.deadline = self.ticks == ticks and math.min(self.deadline, soon) or soon
+  end
   return true
 end
 
