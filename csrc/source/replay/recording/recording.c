@@ -400,14 +400,8 @@ move_to(struct recording *rec, const struct place *to, off_t mark)
 		errno = EBADMSG;
 		return fail_at(rec, to->at, "no keyframe");
 	}
-	if (!rec->in_stream || !leads_to(&rec->current, to)) {
-		if (leads_to(&rec->near.place, to)) {
-			mark = 0;
-			rc = return_to(rec, &rec->near);
-		} else {
-			rc = start_towards(rec, to);
-		}
-	}
+	if (!rec->in_stream || !leads_to(&rec->current, to))
+		rc = leads_to(&rec->near.place, to) ? return_to(rec, &rec->near) : start_towards(rec, to);
 	for (; rc > 0; rc = load_frame(rec, rec->at)) {
 		if (rec->current.at == mark)
 			(void)keep(rec, &rec->near); /* without memory the next step begins at the keyframe */
