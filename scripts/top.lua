@@ -48,15 +48,21 @@ local function is_past(given)
   return named ~= nil and named ~= false
 end
 
--- The past that a screen begins in, at the time that the command line names; nil: what comes through a pipe, or has no
--- two samples, can only be shown in its order.
+-- The past that a screen begins in, at the time that the command line names; nil: what comes through a pipe, or a file
+-- that has no two samples, can only be shown in its order.
 local function open_past(given)
-  local source, message, past = tool.past(given), nil, nil
+  local source, past, message, errname = tool.past(given), nil, nil, nil
   source.at, source.interval = tool.at(given) or given.from, nil
-  if (source.capture or os.getenv("KSTAT_SOURCE")) ~= "-" then
-    past, message = require("kstat.top.past").open(source)
+  local capture = source.capture or os.getenv("KSTAT_SOURCE")
+  if capture ~= "-" then
+    past, message, errname = require("kstat.top.past").open(source)
   end
-  return past or source.at and tool.stop(3, message or "what comes through a pipe has no way back") or nil
+  if past or capture and not source.at then
+    return past
+  end
+  local status = tool.not_opened(given, errname)
+  message = message or "what comes through a pipe has no way back"
+  return status == 2 and wrong(message) or tool.stop(status, message)
 end
 
 -- The options of a command line without the part of the past that they name: where the screen goes from there to now.

@@ -186,6 +186,16 @@ describe("a report on a terminal", function()
     end
   end)
 
+  pty.it(it, pending)("does not begin without the past that is asked for, and says whose fault that is", function()
+    for given, status in pairs({ ["--to 3:12"] = 2, ["--host web1"] = 2, ["--at 3:12"] = 2,
+      ["-r $PWD/spec/vectors/past --at 25:00"] = 2, ["-r /nonexist --at 3:12"] = 3 }) do
+      local t = pty.start(("KSTAT_RECORDINGS=%s/none %s/kstatlua top %s; echo status $?; sleep 99"):format(dir, run.bin,
+        given), 80, 12)
+      assert.matches("top: .*status " .. status, t:await("status %d"), given)
+      t:close()
+    end
+  end)
+
   pty.it(it, pending)("stays as it is where keys find no past", function()
     local t = pty.start(("KSTAT_RECORDINGS=%s/none %s/kstatlua %s/lines.lua --watch 60; echo status $?; sleep 99")
       :format(dir, run.bin, dir), 80, 12)

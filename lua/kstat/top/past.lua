@@ -305,14 +305,15 @@ end
 -- @treturn[1] string|nil what there is to say of `at`
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
+-- @treturn[2] string|nil the name of the error, as kstat.open has it; nil: something else is wrong
 function past.open(source)
   source = source or {}
   -- A bound alone means what was recorded of this machine.
   local bounded = { capture = source.capture, to = source.to, host = source.host,
     from = source.from or os.getenv("KSTAT_FROM") or not source.capture and "0" or nil }
-  local ks, message = chain.open(bounded)
+  local ks, message, errname = chain.open(bounded)
   if not ks then
-    return nil, message
+    return nil, message, errname
   end
   local self = setmetatable({ chain = ks, source = bounded, first = ks:time_of_day(),
     reference = not source.capture and os.time() or nil,
@@ -328,10 +329,11 @@ function past.open(source)
   local at = source.at or not (source.from or source.to) and os.getenv("KSTAT_AT")
   if ok and at then
     ok, message = self:to(at)
+    errname = not core.when(at, self.reference or self.last) and "EINVAL" or nil
   end
   if not ok then
     ks:close()
-    return nil, message
+    return nil, message, errname
   end
   return self, message
 end
