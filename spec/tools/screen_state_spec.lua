@@ -289,7 +289,10 @@ describe("a screen", function()
     app.tick()
     app.tick()
     assert.equal("f e d c b [a] a b c d e f", names(select(2, press("up", "end"))))
-    assert.equal("e d c b [a]", names(app:lines(60, 10, false)))
+    assert.equal("d c b [a] a", names(app:lines(60, 10, false)))
+    for height = 5, 18 do
+      assert.is_nil(plain(app:lines(60, height, false)):find("LESS\n ?[\n1]"), "titles without a row")
+    end
   end)
 
   it("explains a row, and says where there is nothing", function()

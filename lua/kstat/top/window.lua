@@ -15,17 +15,18 @@ local function above(part, title)
   return part.rows.head or { part.rows.heading or title:find("%S") and title, part.rows.heading and title }
 end
 
--- How many rows each part can show: each gets a line in turn as long as there are any. Returns the lines that are left,
--- too.
+-- How many rows each part can show: each gets a line in turn as long as there are any. A part behind the first one has
+-- at least one row, or no place. Returns the lines that are left, too.
 local function share(parts, room)
   local rooms, left, given = {}, room, true
   for i, part in ipairs(parts) do
     local needs = #part.order + #part.texts > 0 and 1 + #above(part, "titles") or 0
-    if i > 1 and needs > 0 and left < 4 then
+    local least = i > 1 and 1 or 0 -- rows
+    if i > 1 and left - needs - least < i - 1 then -- the later ones leave first
       needs = 0
     end
-    rooms[i] = needs > 0 and 0 or nil
-    left = left - (i == 1 and needs > 0 and needs - 1 or needs)
+    rooms[i] = needs > 0 and least or nil
+    left = left - (needs > 0 and needs - 1 + 2 * least or 0)
   end
   if rooms[1] and left > 0 then
     rooms[1] = math.min(FIRST, #parts[1].order + #parts[1].texts, math.max(1, left - #parts + 1))
