@@ -191,6 +191,23 @@ describe("a replay", function()
       assert.is_nil((ks:seek(START + 1490)))
       assert.is_true(ks:update() ~= nil)
       assert.equal(111, number(ks))
+      -- Of those behind the second light one the last, before the third, is damaged, too: others are read on the way.
+      bytes = support.read_file(path)
+      local at = bytes:find("KSL", light + 21, true) - 1
+      support.write_file(path, bytes:sub(1, light + 20) .. string.char((bytes:byte(light + 21) - 1) % 256) ..
+        bytes:sub(light + 22, at - 1) .. string.char((bytes:byte(at) + 1) % 256) .. bytes:sub(at + 1))
+      ks = assert(kstat.open(path))
+      for _, was in ipairs({ 70, 179, 2, 190 }) do
+        assert(ks:seek(START + 10 * (was - 1)) ~= nil)
+        local none, message = ks:seek(START + 1790)
+        assert.is_nil(none)
+        assert.matches("/recording: damaged at byte %d+$", message)
+        assert.same({ was, START + 10 * (was - 1) }, { number(ks), ks:time_of_day() })
+      end
+      assert.is_nil((ks:previous(true, 10)))
+      assert.equal(190, number(ks))
+      assert(ks:update() ~= nil)
+      assert.equal(191, number(ks))
     end)
   end)
 

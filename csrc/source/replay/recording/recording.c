@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -415,6 +416,24 @@ move_to(struct recording *rec, const struct place *to, off_t mark)
 	return rc;
 }
 
+/*
+ * Makes the sample what it was before a move that did not succeed, if it can still be read, and else empty. Returns what
+ * the move did, and keeps its failure.
+ */
+static int
+stay(struct recording *rec, const struct place *was, int moved)
+{
+	char why[512];
+	int error = errno;
+
+	(void)snprintf(why, sizeof(why), "%s", kstat_errmsg());
+	if (was->at == 0 || move_to(rec, was, 0) <= 0) {
+		rec->in_stream = false;
+		ks_rec_state_reset(&rec->state);
+	}
+	return moved < 0 ? ks_fail(error, "%s", why) : moved;
+}
+
 static int
 recording_next(struct ks_replay *r)
 {
@@ -436,6 +455,7 @@ recording_seek(struct ks_replay *r, int64_t ns, unsigned *back)
 {
 	struct recording *rec = recording_of(r);
 	struct search s = { .end = INT64_MAX, .has_time = true, .time = ns < r->window.to ? ns : r->window.to };
+	const struct place was = rec->current;
 	struct place to;
 	int rc;
 
@@ -443,17 +463,20 @@ recording_seek(struct ks_replay *r, int64_t ns, unsigned *back)
 	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = find_before(rec, &to, back)) >= 0 &&
 	    (rc = move_to(rec, &to, 0)) == 0)
 		s.end = to.at; /* that one is torn */
-	return rc;
+	return rc > 0 ? rc : stay(rec, &was, rc);
 }
 
 static int
 recording_previous(struct ks_replay *r, unsigned *back)
 {
 	struct recording *rec = recording_of(r);
-	struct place to = rec->current;
+	const struct place was = rec->current;
+	struct place to = was;
 	int rc = find_before(rec, &to, back);
 
-	return rc > 0 && *back > 0 ? move_to(rec, &to, bookmark_for(rec, &to)) : rc < 0 ? -1 : 0;
+	if (rc > 0)
+		rc = *back > 0 ? move_to(rec, &to, bookmark_for(rec, &to)) : 0;
+	return rc > 0 ? rc : stay(rec, &was, rc);
 }
 
 static bool
