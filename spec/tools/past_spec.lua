@@ -356,6 +356,19 @@ describe("the past", function()
       assert.is_nil(err:find("notes", 1, true) or err:find("[efg].rec"))
     end)
 
+    it("also where one goes to a time", function()
+      record("a.rec", 0, 50)
+      record("b.rec", 60, 200)
+      local bytes = run.read_file(dir .. "/b.rec")
+      run.write_file(dir .. "/b.rec", bytes:sub(1, #bytes - 300) .. "x" .. bytes:sub(#bytes - 298))
+      local r = run.run({ "kstatlua", "-e", ([[
+        local ks = assert(kstat.open(arg[1]))
+        assert(ks:seek(%d + 200) ~= nil)
+        print(ks:time_of_day() - %d, ks:damaged(), table.concat(ks:warnings(), " "))]]):format(MIDNIGHT, MIDNIGHT), dir })
+      assert.matches("^50%.0\ttrue\t" .. dir .. "/b.rec: damaged at byte %d+, after %d+ whole samples\n$",
+        r.out)
+    end)
+
     it("also where a damaged time is later than what is wanted", function()
       record("a.rec", 0, 200)
       local bytes, at = run.read_file(dir .. "/a.rec"), 17

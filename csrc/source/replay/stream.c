@@ -311,6 +311,22 @@ is_open(const struct stream *s, size_t i, const struct ks_window *w)
 	return s->reader != NULL && s->at == i && s->reader->window.from == w->from && s->reader->window.to == w->to;
 }
 
+/* Goes to a time in a file. 1, 0 if there is no sample that can be read, of which damage is noted, -1 with errno. */
+static int
+seek_in(struct stream *s, struct ks_source *src, int64_t ns, unsigned *back)
+{
+	unsigned wanted = *back;
+
+	if (src != NULL && src->ops->seek(src, ns, back) > 0)
+		return 1;
+	*back = wanted;
+	if (ks_is_lack(errno))
+		return -1;
+	if (errno != ENODATA && errno != ENOENT) /* the recorder removes old files at any time */
+		add_note(&s->damages, kstat_errmsg());
+	return 0;
+}
+
 /*
  * Goes to the latest sample at or before a time, in any file, and *back samples further in this file, and takes it for one
  * that was moved to. Files are tried from number i downwards.
@@ -319,23 +335,28 @@ static int
 move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w, unsigned *back)
 {
 	struct ks_machine before = s->machine;
-	struct ks_source *src;
+	int rc = is_open(s, i, w) ? seek_in(s, FORWARD(s), ns, back) : 0;
 
-	if (is_open(s, i, w) && FORWARD(s)->ops->seek(FORWARD(s), ns, back) > 0)
-		return arrive_anywhere(s, &before);
+	if (rc != 0)
+		return rc > 0 ? arrive_anywhere(s, &before) : -1;
 	for (;; i = ks_files_before(&s->files, i)) {
-		src = s->files.file[i].first <= ns ? ks_source_replay_open(s->files.file[i].path, w) : NULL;
-		if (src != NULL && src->ops->seek(src, ns, back) > 0)
-			break;
+		bool may_have = s->files.file[i].first <= ns;
+		struct ks_source *src = may_have ? ks_source_replay_open(s->files.file[i].path, w) : NULL;
+
+		rc = may_have ? seek_in(s, src, ns, back) : 0;
+		if (rc > 0) {
+			close_reader(s);
+			s->reader = (struct ks_replay *)src;
+			s->at = i;
+			return arrive_anywhere(s, &before);
+		}
 		if (src != NULL)
 			src->ops->close(src);
+		if (rc < 0)
+			return -1;
 		if (i == 0)
 			return ks_fail(ENODATA, "%.200s: no sample at or before that time", s->paths);
 	}
-	close_reader(s);
-	s->reader = (struct ks_replay *)src;
-	s->at = i;
-	return arrive_anywhere(s, &before);
 }
 
 /* Goes back by at most n samples within the file. Returns how many, or -1 with errno. */
