@@ -364,7 +364,8 @@ describe("the past", function()
       local r = run.run({ "kstatlua", "-e", ([[
         local ks = assert(kstat.open(arg[1]))
         assert(ks:seek(%d + 200) ~= nil)
-        print(ks:time_of_day() - %d, ks:damaged(), table.concat(ks:warnings(), " "))]]):format(MIDNIGHT, MIDNIGHT), dir })
+        print(ks:time_of_day() - %d, ks:damaged(), table.concat(ks:warnings(), " "))]]):format(MIDNIGHT, MIDNIGHT),
+        dir })
       assert.matches("^50%.0\ttrue\t" .. dir .. "/b.rec: damaged at byte %d+, after %d+ whole samples\n$",
         r.out)
     end)
