@@ -335,9 +335,15 @@ describe("the past of the screen", function()
   end)
 
   it("replays a stream, which has no way back, until it ends", function()
-    local terminal = pty.start(("%s/kstatlua convert --from %d --to %d %s | %s -r - 0.05"):format(run.quote(run.bin),
-      AT, AT + 5, RECORDING, top))
+    local terminal = pty.start(("%s/kstatlua convert --from %d --to %d %s | KSTAT_RECORDINGS=%s %s -r - 0.05"):format(
+      run.quote(run.bin), AT, AT + 5, RECORDING, RECORDING:match("^(.*)/"), top))
     terminal:await("END")
+    for _, key in ipairs({ "Left", "N" }) do
+      terminal:send(key)
+      terminal:await("END.*it has no way back")
+      terminal:send("Escape")
+      terminal:await("END.*past g time")
+    end
     terminal:send("q")
   end)
 end)

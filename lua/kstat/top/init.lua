@@ -81,7 +81,10 @@ function run:travel(action)
     return
   end
   local entered = not self.past
-  if entered then
+  if entered and self.only_past then
+    app.message = "what is shown here comes through a pipe, or is one sample: it has no way back"
+    return
+  elseif entered then
     local p, message = require("kstat.top.past").open(self.source)
     if not p then
       app.message = message
