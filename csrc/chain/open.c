@@ -247,7 +247,7 @@ blame_variable(const struct ks_past *given, const struct ks_past *past)
 	const char *const was[] = { given->from, given->to, given->at }, *const is[] = { past->from, past->to, past->at };
 	char message[256];
 	int64_t ns;
-	int err = errno; /* reading a number that is too large sets another one */
+	int err = errno; /* reading a number that is too large or too small sets another one */
 
 	for (int i = 0; i < 3; i++) {
 		if (was[i] != NULL || is[i] == NULL || ks_when_read(is[i], 0, &ns) >= 0)
@@ -256,6 +256,7 @@ blame_variable(const struct ks_past *given, const struct ks_past *past)
 		(void)ks_fail(err, "%s: %s", names[i], message);
 		return;
 	}
+	errno = err;
 }
 
 kstat_ctl_t *
