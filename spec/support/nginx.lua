@@ -175,6 +175,11 @@ function methods.get(self, path, arguments)
   return sh("curl -s -m 60 %s 'http://127.0.0.1:%d%s'", arguments or "", self.port, path).out
 end
 
+--- Gets a page n times, each by a connection of its own. Returns the bodies, one behind the other.
+function methods.get_times(self, n, path, arguments)
+  return self:get(("%s?[1-%d]"):format(path, n), "-H 'Connection: close' " .. (arguments or ""))
+end
+
 --- The metrics of /metrics: by name and labels as they are written.
 function methods.metrics(self)
   local values = {}

@@ -248,7 +248,7 @@ describe("kstat.nginx", function()
     start({ setup = "upstreams = true", locations = "location /up { proxy_pass http://backend; }",
       servers = [[upstream backend { server 127.0.0.1:1; server 127.0.0.1:$port2; }
         server { listen 127.0.0.1:$port2; server_name back; location / { return 204; } }]] })
-    for _ = 1, 4 do server:get("/up") end
+    server:get_times(4, "/up")
     local m = server:metrics()
     local good = ('nginx_upstream_requests_total{upstream="backend",addr="127.0.0.1:%d",code="2xx"}'):format(
       server.port2)
@@ -265,7 +265,7 @@ describe("kstat.nginx", function()
       servers = "server { listen 127.0.0.1:$port2; location / { return 204; } }" })
     server:configure({ workers = 1, map = "" })
     server:reload(1)
-    for _ = 1, 3 do server:get("/up") end
+    server:get_times(3, "/up")
     local lines = lines_of_kstat(server:log())
     assert.equal(1, #lines, table.concat(lines, "\n"))
     assert.truthy(lines[1]:find("map $proxy_host $kstat_upstream { default $proxy_host; }", 1, true))
@@ -291,17 +291,17 @@ describe("kstat.nginx", function()
     start({ setup = "labels = { 'host' }, expire = 2", init = OWN,
       locations = OWN_PAGE .. [[location = /remove {
         content_by_lua_block { ngx.say(tostring(jobs:remove("mail"))) } }]] })
-    for _ = 1, 20 do server:get("/own") end
+    server:get_times(20, "/own")
     assert.equal(60, server:metrics()['jobs_total{queue="mail"}'])
     assert.equal("true\n", server:get("/remove"))
     assert.is_nil(server:metrics()['jobs_total{queue="mail"}'])
-    for _ = 1, 20 do server:get("/own") end
+    server:get_times(20, "/own")
     assert.equal(60, server:metrics()['jobs_total{queue="mail"}'])
     server:get("/", "-H 'Host: idle.example'")
     local name = 'nginx_http_requests_total{host="idle.example",code="2xx"}'
     assert.equal(1, server:metrics()[name])
     run.await("the end of an idle row", function() return not server:metrics()[name] end)
-    for _ = 1, 20 do server:get("/", "-H 'Host: idle.example'") end
+    server:get_times(20, "/", "-H 'Host: idle.example'")
     assert.equal(20, server:metrics()[name])
   end)
 
@@ -309,7 +309,7 @@ describe("kstat.nginx", function()
     start({ setup = "precise = true",
       locations = [[rewrite_by_lua_block { kn:enter() } error_page 418 = @again; location /again { return 418; }
         location @again { return 200 "again"; } location /slow { content_by_lua_block { ngx.sleep(60) } } ]] })
-    for _ = 1, 10 do server:get("/again") end
+    server:get_times(10, "/again")
     assert.equal(0, server:metrics().nginx_http_requests_in_flight)
     local slow = run.start(("curl -s -m 60 http://127.0.0.1:%d/slow"):format(server.port), "/dev/null")
     run.await("a slow request", function() return server:metrics().nginx_http_requests_in_flight == 1 end)

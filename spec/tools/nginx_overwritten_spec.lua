@@ -65,9 +65,7 @@ describe("a worker that overwrites the segment", function()
       local workers = server:workers()
       assert.equal("done\n", server:get("/overwrite?seed=" .. seed))
       server:load(500)
-      for _ = 1, 20 do
-        assert.equal("counted\n", server:get("/own"))
-      end
+      assert.equal(("counted\n"):rep(20), server:get_times(20, "/own"))
       server:get("/metrics")
       server:get("/kstat.json")
       assert.same(workers, server:workers())
@@ -99,7 +97,7 @@ describe("a worker that overwrites the segment", function()
     server:get("/own")
     local workers = server:workers()
     local out = server.prefix .. "/out"
-    run.start(("curl -s 'http://127.0.0.1:%d/overwrite_on?seconds=3'"):format(server.port), out)
+    run.start(("curl -s 'http://127.0.0.1:%d/overwrite_on?seconds=1'"):format(server.port), out)
     repeat
       assert.equal("counted\n", server:get("/own"))
     until run.read_file(out) == "done\n"

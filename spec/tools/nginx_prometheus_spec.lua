@@ -77,8 +77,8 @@ describe("kstat.nginx.prometheus", function()
     for _, phase in ipairs({ "init_worker_by_lua_block", "init_by_lua_block" }) do
       start(phase)
       local before = server:metrics()['nginx_http_requests_total{host="example.com",status="200"}']
-      for _ = 1, 20 do server:get("/") end
-      for _ = 1, 5 do server:get("/missing") end
+      server:get_times(20, "/")
+      server:get_times(5, "/missing")
       local m = server:metrics()
       assert.equal(before + 20, m['nginx_http_requests_total{host="example.com",status="200"}'])
       assert.equal(5, m['nginx_http_requests_total{host="example.com",status="404"}'])
