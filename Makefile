@@ -283,14 +283,15 @@ bench: all
 SAN_FLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ASAN_LIB  = $(shell $(CC) -print-file-name=libasan.so)
 # Specs that take long and run no C code of ours that others do not: a browser, a Prometheus, a machine under load, what
-# shells complete, what a compiler says of the sources, the accuracy of digests.
+# shells complete, what a compiler says of the sources, what scripts make of figures, all views on a terminal; and by
+# their tags the accuracy of digests, and clients on further trees.
 SAN_OTHERS := $(patsubst %,spec/%_spec.lua,tools/page tools/nginx_page tools/prometheus tools/use_load tools/peers \
-              tools/node_tree tools/completion core/layers)
-SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS), --exclude-tags=accuracy \
+              tools/node_tree tools/completion tools/use tools/screen tools/prstat tools/diff tools/faults core/layers)
+SAN_SPECS = $(if $(filter command,$(origin SPECS)),$(SPECS), --exclude-tags=accuracy,trees \
             $(filter-out $(SAN_OTHERS),$(sort $(wildcard $(patsubst %,spec/%/*_spec.lua,core lua tools)))))
 sanitize:
 	+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(MAKE) BUILD=build-asan CFLAGS="-O1 -g $(SAN_FLAGS)" SPECS="$(SAN_SPECS)" \
+	    $(MAKE) BUILD=build-asan CFLAGS="-Og -g1 $(SAN_FLAGS)" SPECS="$(SAN_SPECS)" \
 	    FURTHER_SPECS="$(BINDING_SPECS)" KSTAT_PRELOAD=$(ASAN_LIB) check
 
 SOAK_SECONDS ?= 600
@@ -326,7 +327,8 @@ race:
 
 # --- fuzzers ------------------------------------------------------------------
 # Each spec/fuzz/NAME.c is a program with libFuzzer. Inputs that made it fail are left in $(BUILD)/fuzz/.
-FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_CFLAGS ?= -O1 -g
+FUZZ_FLAGS = $(FUZZ_CFLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all
 FUZZ_BIN := $(patsubst spec/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard spec/fuzz/*.c))
 $(BUILD)/fuzz/obj/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
 	+$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" $@

@@ -253,7 +253,7 @@ describe("clients of libkstat", function()
     assert.is_true(check(results, set, set) > 2000)
   end)
 
-  it("get what the command shows of other trees, or say what is absent", function()
+  it("get what the command shows of other #trees, or say what is absent", function()
     for _, name in ipairs(run.trees()) do
       if name ~= "small" then
         -- The sanitizer would take most of the time, and has seen the clients with the first tree.
