@@ -167,7 +167,7 @@ describe("the screen", function()
   end)
 
   it("has the first interval while a key is held", function()
-    local terminal, held, text = start("5", 80, 24), 0, nil
+    local terminal, held, text = start("5", 80, 24), 0
     repeat
       terminal:send("j", "k")
       text, held = terminal:screen(), held + 1
