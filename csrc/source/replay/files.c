@@ -180,7 +180,10 @@ note_damage(struct ks_buf *damages)
 	ks_buf_add(damages, kstat_errmsg(), strlen(kstat_errmsg()) + 1);
 }
 
-/* Adds a file with its times; one without samples is passed over, and what cannot be read is noted. */
+/*
+ * Adds a file with its times. One without samples is passed over, and one that its recorder removed meanwhile; what
+ * cannot be read is noted.
+ */
 static int
 add_known(struct ks_files *files, const char *path, struct ks_buf *damages)
 {
@@ -191,7 +194,8 @@ add_known(struct ks_files *files, const char *path, struct ks_buf *damages)
 		return rc == 0 ? 0 : add_file(files, strdup(path), first, last);
 	if (ks_is_lack(errno))
 		return -1;
-	note_damage(damages);
+	if (errno != ENOENT)
+		note_damage(damages);
 	return 0;
 }
 
@@ -206,6 +210,8 @@ is_entry(const char *path, struct ks_buf *damages)
 		return false;
 	if (ks_replay_is_recording(path))
 		return true;
+	if (access(path, R_OK) != 0 && errno == ENOENT)
+		return false; /* its recorder removed it meanwhile */
 	if (access(path, R_OK) != 0)
 		(void)ks_fail(errno, "%.200s: %s", path, strerror(errno));
 	else if (n > 4 && strcmp(path + n - 4, ".rec") == 0)

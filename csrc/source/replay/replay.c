@@ -337,7 +337,9 @@ ks_replay_fail_outside(const char *path, const struct ks_window *w)
 		    w->to_text);
 	if (w->from_text != NULL)
 		return ks_fail(ENODATA, "%.200s: no sample at or after %.40s", path, w->from_text);
-	return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", path, w->to_text);
+	if (w->to_text != NULL)
+		return ks_fail(ENODATA, "%.200s: no sample at or before %.40s", path, w->to_text);
+	return ks_fail(ENODATA, "%.200s: no sample", path);
 }
 
 struct ks_source *

@@ -236,18 +236,39 @@ continue_file(struct ks_rec_dir *d, const struct ks_rec_item *item)
 	return true;
 }
 
-/* Makes a file that begins with this sample. */
+/* The number of a file among those that began in that second; 0 if it began in another one. */
+static int
+number_of(const char *name, const char *began)
+{
+	size_t n = strlen("kstat-") + strlen(began);
+
+	if (strncmp(name + strlen("kstat-"), began, strlen(began)) != 0)
+		return 0;
+	return name[n] == '-' ? atoi(name + n + 1) : 1;
+}
+
+/*
+ * Makes a file that begins with this sample. Names are not used again while later files of that second are there: a
+ * reader would take the new file for one of which it knows that it was removed.
+ */
 static int
 make_file(struct ks_rec_dir *d, const struct ks_rec_item *item)
 {
 	time_t seconds = (time_t)(item->time_of_day / KS_NANOSEC);
 	char name[sizeof(d->old->name)], began[16];
 	struct tm tm;
+	int number = 1;
 
 	(void)gmtime_r(&seconds, &tm);
 	(void)strftime(began, sizeof(began), "%Y%m%d-%H%M%S", &tm);
-	for (int i = 1; i < MOST_OF_A_NAME; i++) {
-		(void)snprintf(name, sizeof(name), i == 1 ? "kstat-%s.rec" : "kstat-%s-%d.rec", began, i);
+	for (size_t i = 0; i < d->n; i++) {
+		int last = number_of(d->old[i].name, began);
+
+		if (number <= last)
+			number = last + 1;
+	}
+	for (; number < MOST_OF_A_NAME; number++) {
+		(void)snprintf(name, sizeof(name), number == 1 ? "kstat-%s.rec" : "kstat-%s-%d.rec", began, number);
 		if (open_file(d, name, true) == 0)
 			return 0;
 		if (errno != EEXIST)
