@@ -64,7 +64,7 @@ poll_files(struct ks_wait_input *in, int out, hrtime_t left, const sigset_t *mas
 	case 0:
 		return KS_WAIT_TIME;
 	default:
-		if (files[0].revents == 0)
+		if (in == NULL || files[0].revents == 0)
 			return KS_WAIT_OUTPUT;
 		in->n = read(in->fd, in->bytes, sizeof(in->bytes));
 		return KS_WAIT_INPUT;
