@@ -20,13 +20,15 @@ end
 
 --- Runs a line of sh in that directory, the programs of the build tree first in the PATH.
 -- Of one that ends by printing its status, what it says on standard error is part of its output.
--- Returns { out =, err =, status = }.
+-- Returns { out =, err =, status = }, lines without the carriage returns of a terminal.
 function M.run(dir, line)
   line = line:find(M.FAILS) and ("{ %s; } 2>&1"):format(line) or line
-  return run.shell(([[
+  local r = run.shell(([[
 cd %s && unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS KSTAT_WITH && export PATH=%s:"$PATH" KSTAT_DIR=%s/published
 export LC_ALL=C.UTF-8 TZ=UTC COLUMNS=100 KSTAT_PRELOAD=
 ]]):format(dir, run.quote(run.bin), dir) .. line)
+  r.out = r.out:gsub("\r\n", "\n")
+  return r
 end
 
 -- The text without what a wider column changes.

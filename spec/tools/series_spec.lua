@@ -59,9 +59,18 @@ describe("kstat -o openmetrics of several samples", function()
   end)
 
   it("is whole after an interrupt", function()
-    local r = run.shell(("timeout -s INT 0.5 %s/kstat -o openmetrics unix:0:system_misc:ncpus 0.1"):format(run.bin))
-    assert.truthy(r.out:find("^# TYPE kstat_unix_ncpus gauge\n.*\n# EOF\n$"))
-    local _, lines = r.out:gsub("kstat_unix_ncpus{", "")
+    local out = os.tmpname()
+    local pid = run.start(run.bin .. "/kstat -o openmetrics unix:0:system_misc:ncpus 0.05", out)
+    -- Each wait for an interval is a switch of its own will; a few more belong to its start.
+    run.await("samples", function()
+      local waits = run.read_file("/proc/" .. pid .. "/status"):match("\nvoluntary_ctxt_switches:%s*(%d+)")
+      return tonumber(waits) >= 10
+    end)
+    run.stop(pid, "INT")
+    local text = run.read_file(out)
+    os.remove(out)
+    assert.truthy(text:find("^# TYPE kstat_unix_ncpus gauge\n.*\n# EOF\n$"))
+    local _, lines = text:gsub("kstat_unix_ncpus{", "")
     assert.is_true(lines >= 2)
   end)
 
