@@ -7,6 +7,7 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local limits = require("kstat.use.limits")
+local recent = require("kstat.use.recent")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
 local tool = require("kstat.tool")
@@ -32,6 +33,10 @@ local function make_rows(d, now, prev, options)
   local screen = options.screen or {}
   local list = rows.of(d, not screen.past and now or nil, prev, options.operands, options.openmetrics)
   local most = screen.height
+  screen.recent = screen.recent or recent.new()
+  if most and prev and not screen.past then
+    screen.recent:add(prev.time_of_day, now.time_of_day, list)
+  end
   check_processes(d, options)
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do
@@ -57,6 +62,13 @@ local function all_well(list)
   local word = same and WORDS[resource] or "resource"
   return ("all well: %d %s%s"):format(well, word, well == 1 and "" or "s") ..
     (unknown > 0 and ("; of %d nothing is known"):format(unknown) or "")
+end
+
+-- Why a resource is in its state, with its values of the last minute.
+local function explain(row, options)
+  local seen = options.screen.past or options.screen.recent
+  return row.resource and require("kstat.top.states").explain(row, rows.title(row), options.screen.utf8, nil,
+    function(figure) return seen:values(row, figure) end)
 end
 
 -- --- columns -------------------------------------------------------------------------------------
@@ -107,4 +119,5 @@ return kstat.report({
   none = all_well,
   note = "Without an interval it looks for a second. States: ok, warning, critical; what cannot be read is \"-\".",
   select = function(options) return resources.select(options.operands) end, columns = columns, rows = make_rows,
+  explain = explain, identity = rows.title,
 })

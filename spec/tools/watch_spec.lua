@@ -186,6 +186,15 @@ describe("a report on a terminal", function()
     end
   end)
 
+  pty.it(it, pending)("explains the states of use, at each sample", function()
+    local t = pty.start(("%s/kstatlua -r %s use --watch; sleep 999"):format(run.bin, RECORDING), 80, 20)
+    t:await("04:57:08 .*\n cpu ")
+    t:send("Home", "e")
+    t:await("04:57:08 [^\n]*\n cpu: warning\n.*warning from.*last minute: .*/proc/stat")
+    t:send("Left")
+    t:await("04:57:07 [^\n]*\n cpu: warning\n")
+  end)
+
   pty.it(it, pending)("does not begin without the past that is asked for, and says whose fault that is", function()
     for given, status in pairs({ ["--to 3:12"] = 2, ["--host web1"] = 2, ["--at 3:12"] = 2,
       ["-r $PWD/spec/vectors/past --at 25:00"] = 2, ["-r /nonexist --at 3:12"] = 3 }) do

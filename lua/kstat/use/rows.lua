@@ -103,6 +103,13 @@ local function all_culprits(because)
   return table.concat(texts, ", ")
 end
 
+--- The name of a row among others: cpu, disk vda, fs /home.
+-- @tparam row row
+-- @treturn string
+function rows.title(row)
+  return row.name == "all" and row.resource or row.resource .. " " .. row.name
+end
+
 --- Completes a row: what is too much, and who is to blame for it, which is found only now.
 -- @tparam table row of measure() or states()
 function rows.tell(row)

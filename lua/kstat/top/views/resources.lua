@@ -25,11 +25,6 @@ local MINUTES = { { 10, "10 s" }, { 60, "1 min" }, { 300, "5 min" } } -- average
 
 -- --- which rows ---------------------------------------------------------------------------------------------
 
--- The name of a row: cpu, disk vda, fs /home.
-local function title_of(row)
-  return row.name == "all" and row.resource or row.resource .. " " .. row.name
-end
-
 -- How much a resource is used; a link whose speed nobody knows by what goes through it, loopback last.
 local function use_of(row)
   if row.utilization or row.resource ~= "link" then
@@ -137,7 +132,7 @@ end
 local function nearest(list)
   local _, most = figures.most(list, function(row) return row.nearest_share end)
   local limit = most and most.nearest.limit
-  return limit and ("%s %s %s of %s"):format(title_of(most), limit[3], limits.amount(most.nearest.value, limit.unit),
+  return limit and ("%s %s %s of %s"):format(use.title(most), limit[3], limits.amount(most.nearest.value, limit.unit),
     limits.amount(limit.warning or limit.critical, limit.unit))
 end
 
@@ -160,11 +155,11 @@ local function judge(d, list, screen, is_interval)
   local parts, others = {}, {}
   parts[1] = function()
     local _, words = since(d, worst, screen)
-    return ("%s: %s%s"):format(title_of(worst), worst.why, words and " " .. words or "")
+    return ("%s: %s%s"):format(use.title(worst), worst.why, words and " " .. words or "")
   end
   parts[2] = worst.who ~= "" and "most: " .. worst.who or nil
   for i = 2, #list do
-    others[#others + 1] = (list[i].severity or 0) > 0 and title_of(list[i]) or nil
+    others[#others + 1] = (list[i].severity or 0) > 0 and use.title(list[i]) or nil
   end
   parts[#parts + 1] = others[1] and "also: " .. table.concat(others, ", ") or nil
   parts[#parts + 1] = well > 0 and ("%d others are ok"):format(well) or nil
@@ -255,7 +250,7 @@ local function explain(row, options)
   local screen = options.screen
   local _, words = since(screen.d, row, screen)
   local seen = screen.past or screen.recent
-  return states.explain(row, title_of(row), screen.utf8, words,
+  return states.explain(row, use.title(row), screen.utf8, words,
     function(figure) return seen:values(row, figure) end)
 end
 
@@ -264,9 +259,9 @@ local column, lazy = makers.of, makers.lazy
 local section = report({
   name = "resources", about = "Resources that are short or busy, and the state of each.", optional = true,
   select = resources.select({}),
-  rows = rows, complete = complete, enter = enter, explain = explain, identity = title_of,
+  rows = rows, complete = complete, enter = enter, explain = explain, identity = use.title,
   columns = {
-    { "RESOURCE", title_of, kind = "label", about = "CPUs, memory, disks, file systems, links and so on" },
+    { "RESOURCE", use.title, kind = "label", about = "CPUs, memory, disks, file systems, links and so on" },
     column("UTIL", "utilization", text.percent, "how much of it is used, in percent"),
     { "SATURATION", use.saturation, align = "left", about = "how much has to wait or is refused" },
     lazy(column("10s", "ten", text.percent, "pressure: share of the last 10 s in which some work had to wait")),
