@@ -98,6 +98,12 @@ describe("the view of processes", function()
     views.check_fit(s)
   end)
 
+  it("says so where a recording has none", function()
+    local s = screen_of(samples_of({}, {}))
+    s.tick()
+    assert.matches("no processes; a recording has those", s.text())
+  end)
+
   it("divides what a file counted by the time between its readings, which a key may have caused", function()
     local late = { late = 1, cpu = 1, wait = 1, written = 8 }
     local s = screen_of(samples_of({ { 7, "web", 1 } }, { { 7, "web", 1, late } }))

@@ -290,7 +290,7 @@ local function declare(about, make, select, columns, sort)
 end
 
 return {
-  name = "processes",
+  name = "processes", none = "no processes; a recording has those that were named to its recorder",
   sections = { declare("Processes: what they use and wait for, and what they read and write.", rows,
     select_of("sched", "io", "status", "cgroup", "args", "fd"), ALL, "CPU%") },
   section = declare("Processes that tell most.", telling, select_of("sched", "io"), USUAL),
