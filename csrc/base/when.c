@@ -19,7 +19,9 @@
 struct typed {
 	struct tm tm;      /* the date, where it is complete, and the time of day */
 	int64_t fraction;  /* ns */
-	bool has_date, has_time;
+	bool has_date, has_time, has_half, has_zone;
+	bool is_last;      /* of a weekday: not today */
+	int zone;          /* seconds by which it is ahead of UTC */
 	int weekday;       /* 0: Sunday; -1: none */
 	int days_ago;      /* of today and yesterday; -1: neither */
 };
@@ -43,31 +45,62 @@ read_seconds(const char *text, int64_t *ns)
 	return sign + digits == n && text[n - 1] != '.';
 }
 
-/* Reads "-3h", "-1h30m": how long before the reference. */
+/* The seconds of a unit of n letters: its first letter, or behind `ago` as much of its name as there is; 0: none. */
+static int
+unit_of(const char *word, size_t n, bool letter_only)
+{
+	static const struct {
+		const char *name, *other;
+		int seconds;
+	} units[] = { { "seconds", "secs", 1 }, { "minutes", "mins", 60 }, { "hours", "hrs", 3600 }, { "days", "days", DAY },
+		{ "weeks", "weeks", 7 * DAY } };
+
+	for (size_t i = 0; n > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (letter_only ? n == 1 && i < 4 && *word == units[i].name[0] :
+		    strncasecmp(word, units[i].name, n) == 0 ||
+		    (strlen(units[i].other) == n && strncasecmp(word, units[i].other, n) == 0))
+			return units[i].seconds;
+	}
+	return 0;
+}
+
+static size_t
+count_letters(const char *text)
+{
+	size_t n = 0;
+
+	while (isalpha((unsigned char)text[n]))
+		n++;
+	return n;
+}
+
+/* Reads "-3h", "-1h30m", "3h ago", "2 days ago": how long before the reference. */
 static bool
 read_ago(const char *text, int64_t *ago)
 {
-	static const struct {
-		char unit;
-		int seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', DAY } };
+	bool minus = *text == '-';
+	const char *space = minus ? "" : " ";
 
 	*ago = 0;
-	if (*text++ != '-' || *text == '\0')
+	text += minus;
+	if (!isdigit((unsigned char)*text))
 		return false;
-	while (*text != '\0') {
-		size_t digits = strspn(text, "0123456789."), i = 0;
+	while (isdigit((unsigned char)*text)) {
+		size_t digits = strspn(text, "0123456789."), n;
+		const char *word = text + digits + strspn(text + digits, space);
 		int64_t part;
+		int seconds;
 
-		while (i < 4 && units[i].unit != text[digits])
-			i++;
-		if (i == 4 || !isdigit((unsigned char)*text) || ks_scan_seconds(text, digits, &part) != 0)
+		n = minus ? *word != '\0' : count_letters(word);
+		seconds = unit_of(word, n, minus);
+		if (seconds == 0 || ks_scan_seconds(text, digits, &part) != 0)
 			return false;
-		if (__builtin_mul_overflow(part, units[i].seconds, &part) || __builtin_add_overflow(*ago, part, ago))
+		if (__builtin_mul_overflow(part, seconds, &part) || __builtin_add_overflow(*ago, part, ago))
 			*ago = INT64_MAX;
-		text += digits + 1;
+		text = word + n;
+		text += strspn(text, space);
 	}
-	return true;
+	return strcasecmp(text, minus ? "" : "ago") == 0;
 }
 
 /* Reads a number of at most n digits, from `least` to `most`, and moves behind it. */
@@ -112,42 +145,90 @@ read_date(const char **at, struct typed *t)
 	return has_day(&t->tm);
 }
 
-/* Reads "14:32", "14:32:10", "14:32:10.5". */
+/* Reads "am" or "pm" behind an hour of twelve; false: it does not fit. */
+static bool
+read_half(const char **at, struct typed *t)
+{
+	const char *word = *at + strspn(*at, " ");
+	bool pm = strncasecmp(word, "pm", 2) == 0;
+
+	if ((!pm && strncasecmp(word, "am", 2) != 0) || isalpha((unsigned char)word[2]))
+		return true;
+	*at = word + 2;
+	t->has_half = t->tm.tm_hour >= 1 && t->tm.tm_hour <= 12;
+	t->tm.tm_hour = t->tm.tm_hour % 12 + (pm ? 12 : 0);
+	return t->has_half;
+}
+
+/* Reads the "Z" or "+02:00" of a time that a log prints. */
+static bool
+read_zone(const char **at, struct typed *t)
+{
+	int sign = **at == '-' ? -1 : 1, hours, minutes;
+
+	t->has_zone = t->has_date && strchr("Zz+-", **at) != NULL && **at != '\0';
+	if (!t->has_zone || isalpha((unsigned char)*(*at)++))
+		return true;
+	if (!read_number(at, 2, 0, 14, &hours))
+		return false;
+	(void)read_mark(at, ':');
+	t->zone = sign * 60 * (60 * hours);
+	if (!isdigit((unsigned char)**at))
+		return true;
+	if (!read_number(at, 2, 0, 59, &minutes))
+		return false;
+	t->zone += sign * 60 * minutes;
+	return true;
+}
+
+/* Reads "14:32", "14:32:10", "14:32:10.5", "3:12am", "3pm". */
 static bool
 read_clock(const char **at, struct typed *t)
 {
 	size_t digits;
 
-	if (!read_number(at, 2, 0, 23, &t->tm.tm_hour) || !read_mark(at, ':') ||
-	    !read_number(at, 2, 0, 59, &t->tm.tm_min))
+	if (t->has_time || !read_number(at, 2, 0, 23, &t->tm.tm_hour))
 		return false;
 	t->has_time = true;
 	if (!read_mark(at, ':'))
-		return true;
-	if (!read_number(at, 2, 0, 60, &t->tm.tm_sec))
+		return read_half(at, t) && t->has_half;
+	if (!read_number(at, 2, 0, 59, &t->tm.tm_min))
 		return false;
-	digits = **at == '.' ? 1 + strspn(*at + 1, "0123456789") : 0;
-	if (digits == 0)
-		return true;
-	*at += digits;
-	return digits > 1 && ks_scan_seconds(*at - digits, digits, &t->fraction) == 0;
+	if (read_mark(at, ':')) {
+		if (!read_number(at, 2, 0, 60, &t->tm.tm_sec))
+			return false;
+		digits = **at == '.' ? 1 + strspn(*at + 1, "0123456789") : 0;
+		*at += digits;
+		/* With the last digit before the point it is a number. */
+		if (digits > 0 && ks_scan_seconds(*at - digits - 1, digits + 1, &t->fraction) != 0)
+			return false;
+		t->fraction %= KS_NANOSEC;
+	}
+	return read_half(at, t) && read_zone(at, t);
 }
 
-/* Reads "today", "yesterday", or a weekday, of which three letters are enough. */
+/* Reads "today", "yesterday", a weekday, of which three letters are enough and which may have "last" before it, "noon". */
 static bool
 read_day(const char **at, struct typed *t)
 {
 	static const char *const days[] = { "sunday", "monday", "tuesday", "wednesday", "thursday", "friday",
 		"saturday", "today", "yesterday" };
 	const char *word = *at;
-	size_t n = 0;
+	size_t n = count_letters(word);
 
-	while (isalpha((unsigned char)word[n]))
-		n++;
 	*at += n;
+	if (n == 4 && strncasecmp(word, "noon", n) == 0 && !t->has_time) {
+		t->has_time = true;
+		t->tm.tm_hour = 12;
+		return true;
+	}
+	if (n == 4 && strncasecmp(word, "last", n) == 0 && !t->is_last)
+		return t->is_last = true;
 	for (int i = 0; i < 9; i++) {
 		if (n < 3 || strncasecmp(days[i], word, n) != 0 || (i > 6 && days[i][n] != '\0'))
 			continue;
+		if (t->has_date || t->weekday >= 0 || t->days_ago >= 0 || (t->is_last && i > 6))
+			return false;
 		t->weekday = i < 7 ? i : -1;
 		t->days_ago = i < 7 ? -1 : i - 7;
 		return true;
@@ -155,25 +236,27 @@ read_day(const char **at, struct typed *t)
 	return false;
 }
 
-/* Reads a day, a time of day, or one behind the other. */
+/* Reads a day and a time of day, or one of them, in either order. */
 static bool
 read_calendar(const char *text, struct typed *t)
 {
 	const char *at = text;
-	size_t digits = strspn(text, "0123456789");
 
 	*t = (struct typed){ .weekday = -1, .days_ago = -1 };
-	if (text[digits] != ':' || digits == 0) {
-		if (!(digits > 0 ? read_date(&at, t) : read_day(&at, t)))
+	while (*at != '\0') {
+		size_t digits = strspn(at, "0123456789");
+		bool is_date = at[digits] == '-' && !t->has_date && t->weekday < 0 && t->days_ago < 0;
+
+		if (!(digits == 0 ? read_day(&at, t) : is_date ? read_date(&at, t) : read_clock(&at, t)))
 			return false;
-		if (*at == '\0')
-			return true;
-		if (*at != ' ' && !(digits > 0 && *at == 'T'))
+		if (*at != '\0' && *at != ' ' && !(is_date && (*at == 'T' || *at == 't')))
 			return false;
-		at++;
+		at += *at != '\0';
 		at += strspn(at, " ");
 	}
-	return read_clock(&at, t) && *at == '\0';
+	if (t->is_last && t->weekday < 0)
+		return false;
+	return t->has_date || t->has_time || t->weekday >= 0 || t->days_ago >= 0;
 }
 
 /* --- the calendar ------------------------------------------------------------------------ */
@@ -250,7 +333,7 @@ complete(struct typed *t, int64_t reference, int64_t *seconds)
 	t->tm.tm_mon = tm.tm_mon;
 	t->tm.tm_mday = tm.tm_mday;
 	if (t->weekday >= 0)
-		move_days(&t->tm, -((tm.tm_wday - t->weekday + 7) % 7));
+		move_days(&t->tm, -((tm.tm_wday - t->weekday + (t->is_last ? 6 : 7)) % 7) - t->is_last);
 	else if (t->days_ago > 0)
 		move_days(&t->tm, -t->days_ago);
 	*seconds = seconds_of(&t->tm, &flags);
@@ -271,6 +354,10 @@ ks_when_read(const char *text, int64_t reference, int64_t *ns)
 
 	if (read_seconds(text, ns))
 		return 0;
+	if (strcasecmp(text, "now") == 0) {
+		*ns = reference;
+		return KS_WHEN_RELATIVE;
+	}
 	if (read_ago(text, &ago)) {
 		if (__builtin_sub_overflow(reference, ago, ns))
 			*ns = INT64_MIN;
@@ -278,7 +365,9 @@ ks_when_read(const char *text, int64_t reference, int64_t *ns)
 	}
 	if (!read_calendar(text, &t))
 		return -1;
-	if (t.has_date)
+	if (t.has_zone)
+		seconds = timegm(&t.tm) - t.zone;
+	else if (t.has_date)
 		seconds = seconds_of(&t.tm, &flags);
 	else
 		flags = complete(&t, reference / KS_NANOSEC, &seconds);
@@ -289,54 +378,16 @@ ks_when_read(const char *text, int64_t reference, int64_t *ns)
 
 /* --- for people ---------------------------------------------------------------------------- */
 
-#define LONGEST 40 /* characters of a text that are compared */
-
-/* What two characters differ by: digits are alike, and so are capital letters and small ones. */
+/* Fails for a date such as 10/27, which has two readings. */
 static int
-differ(char a, char b)
+fail_slashes(const char *text, int64_t reference, int a, int b)
 {
-	return !(isdigit((unsigned char)a) && isdigit((unsigned char)b)) &&
-	    tolower((unsigned char)a) != tolower((unsigned char)b);
-}
+	time_t now = (time_t)(reference / KS_NANOSEC);
+	struct tm tm;
+	int year = localtime_r(&now, &tm) != NULL ? tm.tm_year + 1900 : 1970;
 
-/* How many characters have to be added, left out or changed to make one text of the other. */
-static int
-distance(const char *a, const char *b)
-{
-	int row[LONGEST + 1];
-	int n = (int)strnlen(b, LONGEST);
-
-	for (int j = 0; j <= n; j++)
-		row[j] = j;
-	for (int i = 0; i < LONGEST && a[i] != '\0'; i++) {
-		int diagonal = row[0];
-
-		row[0] = i + 1;
-		for (int j = 1; j <= n; j++) {
-			int best = diagonal + differ(a[i], b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-		}
-	}
-	return row[n];
-}
-
-/* The form of a time that a text comes nearest to, such as "yesterday 3:12". */
-static const char *
-nearest_form(const char *text)
-{
-	static const char *const forms[] = { "today", "yesterday", "yesterday 3:12", "mon 9:00", "14:32",
-		"14:32:10", "2026-11-21", "2026-11-21 14:05", "1795269900", "-3h" };
-	const char *nearest = forms[0];
-
-	for (size_t i = 1; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (distance(text, forms[i]) < distance(text, nearest))
-			nearest = forms[i];
-	}
-	return nearest;
+	return ks_fail(EINVAL, "'%.40s' has two readings: month/day is %d-%02d-%02d, day/month is %d-%02d-%02d; type one of "
+	    "these", text, year, a, b, year, b, a);
 }
 
 const char *
@@ -355,9 +406,15 @@ ks_when_need(const char *text, int64_t reference, int64_t *ns)
 {
 	int flags = ks_when_read(text, reference, ns);
 
-	if (flags < 0)
-		return ks_fail(EINVAL, "'%.40s' is not a time such as '%s'", text, nearest_form(text));
-	return flags;
+	const char *at = text;
+	int a, b;
+
+	if (flags >= 0)
+		return flags;
+	if (read_number(&at, 2, 1, 31, &a) && read_mark(&at, '/') && read_number(&at, 2, 1, 31, &b))
+		return fail_slashes(text, reference, a, b);
+	return ks_fail(EINVAL, "'%.40s' is not a time; times are 14:32, 3:12am, noon, now, today, yesterday 3:12, mon 9:00, "
+	    "last tuesday 16:00, 2026-11-21 14:05, 2026-11-21T14:05:10Z, -3h, 3h ago, 2 days ago, 1795269900", text);
 }
 
 int64_t

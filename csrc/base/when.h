@@ -1,6 +1,8 @@
 /*
- * when.h - times as people type them, for every option and every variable that takes one: 14:32, 14:32:10, today,
- * yesterday 3:12, mon 9:00, 2026-11-21 14:05, -3h, -90s, and seconds since 1970. All but the last are in the zone of TZ.
+ * when.h - times as people type them, for every option and every variable that takes one: 14:32, 14:32:10, 3:12am, noon,
+ * now, today, yesterday 3:12, mon 9:00, last tuesday 16:00, 2026-11-21 14:05, -3h, -90s, 3h ago, 2 days ago, and seconds
+ * since 1970; in either order, and in the zone of TZ, but for the last and for those that name a zone, as
+ * 2026-11-21T14:05:10Z and +02:00 do.
  * SPDX-License-Identifier: MIT
  */
 #ifndef BASE_WHEN_H
@@ -21,7 +23,7 @@
  */
 int ks_when_read(const char *text, int64_t reference, int64_t *ns);
 
-/* As ks_when_read(), but fails with errno EINVAL and a message, which names that form. */
+/* As ks_when_read(), but fails with errno EINVAL and a message, which names the forms. */
 int ks_when_need(const char *text, int64_t reference, int64_t *ns);
 
 /* The time up to which a text means something: whole seconds are what people see, and hold to the end of theirs. */
