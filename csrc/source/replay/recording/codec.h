@@ -95,7 +95,7 @@ struct ks_rec_state {
 struct ks_rec_kstat {
 	const kstat_t *k;
 	bool was_read;            /* its data is of this sample; else it could not be read */
-	struct ks_source *source; /* knows what its statistics mean and who publishes it, by the cookie */
+	struct ks_source *source; /* knows what its statistics mean and who publishes it, by the cookie; NULL: nobody does */
 	uint64_t cookie;
 	const char *host; /* the machine that it is of, if the recording holds several; "": that which records it */
 };

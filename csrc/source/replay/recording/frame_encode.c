@@ -132,7 +132,7 @@ list_meanings(const struct ks_rec_kstat *in, struct ks_buf *list)
 	struct ks_cursor c;
 	struct ks_value v;
 
-	if (!in->was_read || in->source->ops->meta == NULL || ks_blobstat_is(in->k))
+	if (!in->was_read || in->source == NULL || in->source->ops->meta == NULL || ks_blobstat_is(in->k))
 		return 0;
 	ks_cursor_open(&c, in->k);
 	while (ks_cursor_next(&c, &name, &v)) {
@@ -184,10 +184,10 @@ put_meanings(struct ks_rec_state *s, const struct ks_rec_kstat *in, struct ks_bu
 static void
 put_publisher(const struct ks_rec_kstat *in, struct ks_buf *out)
 {
-	const struct ks_source_ops *ops = in->source->ops;
+	const struct ks_source_ops *ops = in->source != NULL ? in->source->ops : NULL;
 	struct ks_origin o;
 
-	if (ops->publisher == NULL || !ops->publisher(in->source, in->k, in->cookie, &o))
+	if (ops == NULL || ops->publisher == NULL || !ops->publisher(in->source, in->k, in->cookie, &o))
 		o.name = "";
 	put_text(out, o.name, strlen(o.name));
 	if (*o.name != '\0') {

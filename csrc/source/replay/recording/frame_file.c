@@ -208,13 +208,20 @@ ks_rec_find(int fd, off_t at, off_t end, const char *mark)
 	return -1;
 }
 
+/* False if a frame that starts with a check of its header does not have the right one. */
+static bool
+is_checked(const struct ks_rec_frame *f, const unsigned char *start)
+{
+	return !has_check(f) || check_of(start) == get_number(start + KS_REC_HEADER_SIZE + 4);
+}
+
 bool
 ks_rec_is_key(int fd, off_t at, struct ks_rec_frame *f, uint32_t *set_back)
 {
 	unsigned char start[KS_REC_HEADER_SIZE + KS_REC_CHECK_SIZE];
 
 	if (ks_rec_read_at(fd, start, sizeof(start), at) != (ssize_t)sizeof(start) || !unpack_header(f, start) ||
-	    !has_check(f) || check_of(start) != get_number(start + KS_REC_HEADER_SIZE + 4))
+	    !has_check(f) || !is_checked(f, start))
 		return false;
 	*set_back = get_number(start + KS_REC_HEADER_SIZE);
 	return true;
@@ -223,23 +230,23 @@ ks_rec_is_key(int fd, off_t at, struct ks_rec_frame *f, uint32_t *set_back)
 int
 ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f, bool *torn)
 {
-	unsigned char header[KS_REC_HEADER_SIZE];
-	ssize_t got = ks_rec_read_at(fd, header, sizeof(header), at);
+	unsigned char start[KS_REC_HEADER_SIZE + KS_REC_CHECK_SIZE];
+	ssize_t got = ks_rec_read_at(fd, start, sizeof(start), at);
 
 	*torn = false;
 	if (got < 0)
 		return ks_fail(errno, "%s", strerror(errno));
-	if (got < (ssize_t)sizeof(header)) {
+	if (got < KS_REC_HEADER_SIZE) {
 		*torn = got > 0;
 		return 0;
 	}
-	if (!unpack_header(f, header)) {
-		*torn = is_torn(fd, at + (off_t)sizeof(header), file_size);
+	if (!unpack_header(f, start) || (got == (ssize_t)sizeof(start) && !is_checked(f, start))) {
+		*torn = is_torn(fd, at + KS_REC_HEADER_SIZE, file_size);
 		if (*torn)
 			return 0;
 		return ks_fail(EBADMSG, "damaged at byte %lld", (long long)at);
 	}
-	if (file_size - at - (off_t)sizeof(header) < (off_t)f->size) {
+	if (file_size - at - KS_REC_HEADER_SIZE < (off_t)f->size) {
 		*torn = !is_followed(fd, at + 1, file_size);
 		if (*torn)
 			return 0;
@@ -263,27 +270,8 @@ unwrap(const struct ks_rec_frame *f, struct ks_buf *b)
 	b->len = (size_t)(end - b->data);
 }
 
-int
-ks_rec_times(int fd, off_t at, off_t file_size, bool (*visit)(void *context, int64_t time), void *context)
-{
-	struct ks_rec_frame f;
-	bool torn;
-	int rc;
-
-	while ((rc = ks_rec_frame_read(fd, at, file_size, &f, &torn)) > 0 && visit(context, f.time_of_day))
-		at += KS_REC_HEADER_SIZE + (off_t)f.size;
-	return rc < 0 ? -1 : 0;
-}
-
-static bool
-store_time(void *to, int64_t time)
-{
-	*(int64_t *)to = time;
-	return true;
-}
-
-int
-ks_rec_last_time(int fd, off_t file_size, int64_t *time)
+bool
+ks_rec_end_time(int fd, off_t file_size, int64_t *time)
 {
 	unsigned char bytes[16384];
 	off_t from = file_size - KS_REC_MAGIC_SIZE < (off_t)sizeof(bytes) ? KS_REC_MAGIC_SIZE :
@@ -295,13 +283,10 @@ ks_rec_last_time(int fd, off_t file_size, int64_t *time)
 		if (unpack_header(&f, bytes + at) && from + at + KS_REC_HEADER_SIZE + (off_t)f.size == file_size &&
 		    crc_of(&f, bytes + at + KS_REC_HEADER_SIZE) == f.crc) {
 			*time = f.time_of_day;
-			return 1;
+			return true;
 		}
 	}
-	*time = INT64_MIN;
-	if (ks_rec_times(fd, KS_REC_MAGIC_SIZE, file_size, store_time, time) != 0)
-		return -1;
-	return *time != INT64_MIN;
+	return false;
 }
 
 int

@@ -69,18 +69,9 @@ int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f,
  */
 int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f, struct ks_buf *to);
 
-/*
- * Calls visit(context, time) with the time of day of each frame of a file of that size, from the one at an offset on,
- * until it returns false; only headers are read. 0, or -1 as ks_rec_frame_read().
- */
-int ks_rec_times(int fd, off_t at, off_t file_size, bool (*visit)(void *context, int64_t time), void *context);
+/* True if a file of that size ends with a whole frame that is not large, whose time of day is stored. */
+bool ks_rec_end_time(int fd, off_t file_size, int64_t *time);
 
-/*
- * Stores the time of day of the last frame of a file of that size. 1, 0 if there is none, -1 as ks_rec_frame_read(), with
- * the time of the last frame before the damage. All headers are read if the file does not end with a whole frame, or
- * ends with a large one.
- */
-int ks_rec_last_time(int fd, off_t file_size, int64_t *time);
 /* The offset from `at` on and before `end` where `mark` is in a file; -1: nowhere. */
 off_t ks_rec_find(int fd, off_t at, off_t end, const char *mark);
 
@@ -98,8 +89,28 @@ ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
  */
 off_t ks_rec_find_start(int fd, off_t file_size, int64_t time, bool *ordered);
 
+/*
+ * The first keyframe of version 5 or later behind an offset where something is damaged, and its time: frames are read
+ * again from there on. -1, and INT64_MAX: there is none.
+ */
+off_t ks_rec_find_key_behind(int fd, off_t at, off_t file_size, int64_t *time);
+
 /* The last keyframe of version 5 or later before an offset; without one the first frame. */
 off_t ks_rec_find_key_before(int fd, off_t before);
+
+/*
+ * Calls visit(context, time) with the time of day of each frame of a file of that size, from the one at an offset on,
+ * until it returns false; only headers are read, and behind a damaged one those from the next keyframe on. 0, or -1 as
+ * ks_rec_frame_read().
+ */
+int ks_rec_times(int fd, off_t at, off_t file_size, bool (*visit)(void *context, int64_t time), void *context);
+
+/*
+ * Stores the time of day of the last frame of a file of that size. 1, 0 if there is none, -1 as ks_rec_frame_read(), with
+ * the time of the last frame before the damage. The headers behind the last keyframe are read if the file does not end
+ * with a whole frame, or ends with a large one.
+ */
+int ks_rec_last_time(int fd, off_t file_size, int64_t *time);
 
 /* --- writing --------------------------------------------------------------------------- */
 

@@ -1,8 +1,11 @@
 /*
- * frame_find.c - finds keyframes in the file of a recording without the frames between; see frame_file.h.
+ * frame_find.c - finds keyframes in the file of a recording without the frames between, and the times of frames; see
+ * frame_file.h.
  * SPDX-License-Identifier: MIT
  */
 #include "source/replay/recording/frame_file.h"
+
+#include <errno.h>
 
 #define NEAR 65536 /* bytes in which frames are no further looked for, but walked over */
 
@@ -12,6 +15,19 @@ find_key(int fd, off_t at, off_t end, struct ks_rec_frame *f, uint32_t *set_back
 {
 	while ((at = ks_rec_find(fd, at, end, "KSK")) >= 0 && !ks_rec_is_key(fd, at, f, set_back))
 		at++;
+	return at;
+}
+
+off_t
+ks_rec_find_key_behind(int fd, off_t at, off_t file_size, int64_t *time)
+{
+	struct ks_rec_frame f;
+	uint32_t set_back;
+
+	do
+		at = find_key(fd, at + 1, file_size, &f, &set_back);
+	while (at >= 0 && file_size - at - KS_REC_HEADER_SIZE < (off_t)f.size);
+	*time = at >= 0 ? f.time_of_day : INT64_MAX;
 	return at;
 }
 
@@ -72,4 +88,41 @@ ks_rec_find_start(int fd, off_t file_size, int64_t time, bool *ordered)
 			high = middle;
 	}
 	return low;
+}
+
+int
+ks_rec_times(int fd, off_t at, off_t file_size, bool (*visit)(void *context, int64_t time), void *context)
+{
+	struct ks_rec_frame f;
+	int64_t time;
+	bool torn;
+	int rc;
+
+	for (;;) {
+		while ((rc = ks_rec_frame_read(fd, at, file_size, &f, &torn)) > 0 && visit(context, f.time_of_day))
+			at += KS_REC_HEADER_SIZE + (off_t)f.size;
+		if (rc >= 0 || errno != EBADMSG)
+			return rc < 0 ? -1 : 0;
+		at = ks_rec_find_key_behind(fd, at, file_size, &time);
+		if (at < 0)
+			return -1;
+	}
+}
+
+static bool
+store_time(void *to, int64_t time)
+{
+	*(int64_t *)to = time;
+	return true;
+}
+
+int
+ks_rec_last_time(int fd, off_t file_size, int64_t *time)
+{
+	if (ks_rec_end_time(fd, file_size, time))
+		return 1;
+	*time = INT64_MIN;
+	if (ks_rec_times(fd, ks_rec_find_key_before(fd, file_size), file_size, store_time, time) != 0)
+		return -1;
+	return *time != INT64_MIN;
 }

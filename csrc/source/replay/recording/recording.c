@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/when.h"
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
 #include "source/replay/reader.h"
@@ -50,6 +51,9 @@ struct recording {
 	bool ordered;       /* where there is a window: the times of the file are in order */
 	bool in_stream;     /* a keyframe was read: the ones after it can be understood */
 	bool torn;          /* the file ends inside a frame */
+	off_t damaged_at;   /* the frame that could not be read last */
+	struct ks_buf damages; /* lines that say so, where there are samples behind it; a NUL behind each */
+	unsigned ndamages;
 };
 
 static struct recording *
@@ -69,8 +73,9 @@ file_size(const struct recording *rec)
 
 /* Says what is wrong with which file; keeps errno. */
 static int
-fail_at(const struct recording *rec, off_t at, const char *what)
+fail_at(struct recording *rec, off_t at, const char *what)
 {
+	rec->damaged_at = at;
 	if (rec->skipped)
 		return ks_fail(errno, "%s: %s at byte %lld", rec->base.path, what, (long long)at);
 	return ks_fail(errno, "%s: %s at byte %lld, after %llu whole sample%s", rec->base.path, what,
@@ -116,6 +121,78 @@ inflate_payload(struct recording *rec)
 			return ks_fail(EFBIG, KS_STORE_TOO_LARGE);
 	} while (z->avail_out == 0);
 	return z->avail_in == 0 ? 0 : ks_fail(EBADMSG, "damaged");
+}
+
+/* --- damage ---------------------------------------------------------------------------- */
+
+#define MOST_DAMAGES 100 /* of a file, behind each of which it is read again */
+
+/* The time of the last frame before an offset; INT64_MIN: there is none. */
+static int64_t
+time_before(const struct recording *rec, off_t end)
+{
+	off_t at = ks_rec_find_key_before(rec->fd, end), size = file_size(rec);
+	int64_t time = INT64_MIN;
+	struct ks_rec_frame f;
+	bool torn;
+
+	while (at < end && ks_rec_frame_read(rec->fd, at, size, &f, &torn) > 0) {
+		time = f.time_of_day;
+		at += KS_REC_HEADER_SIZE + (off_t)f.size;
+	}
+	return time;
+}
+
+/*
+ * Finds where samples can be read again behind the frame that could not be: a keyframe. Notes what is lost between,
+ * unless it was noted before. 0 if there is none: then the failure stays as it is.
+ */
+static off_t
+find_behind_damage(struct recording *rec)
+{
+	char line[400], from[KS_WHEN_SIZE + 8] = "", to[KS_WHEN_SIZE];
+	int64_t before, behind;
+	off_t key;
+
+	if (errno != EBADMSG || rec->ndamages >= MOST_DAMAGES)
+		return 0;
+	key = ks_rec_find_key_behind(rec->fd, rec->damaged_at, file_size(rec), &behind);
+	if (key < 0)
+		return 0;
+	before = time_before(rec, rec->damaged_at);
+	if (behind < rec->base.window.from || before > rec->base.window.to)
+		return key;
+	if (before > INT64_MIN)
+		(void)snprintf(from, sizeof(from), "from %s ", ks_when_write(to, before));
+	(void)snprintf(line, sizeof(line), "%.200s: damaged at byte %lld: what was recorded %s%s %s is lost",
+	    rec->base.path, (long long)rec->damaged_at, from, before > INT64_MIN ? "to" : "before", ks_when_write(to, behind));
+	if (rec->damages.len == 0 || memmem(rec->damages.data, rec->damages.len, line, strlen(line) + 1) == NULL) {
+		ks_buf_add(&rec->damages, line, strlen(line) + 1);
+		rec->ndamages++;
+		rec->base.offered = false; /* the next scan warns */
+	}
+	rec->skipped = true;
+	return key;
+}
+
+/*
+ * Reads the header of the frame at *at; behind a damaged one *at becomes the next keyframe. As ks_rec_frame_read(), but
+ * a failure has the path.
+ */
+static int
+read_header(struct recording *rec, off_t *at, off_t size, struct ks_rec_frame *f, bool *torn)
+{
+	off_t behind;
+	int rc;
+
+	while ((rc = ks_rec_frame_read(rec->fd, *at, size, f, torn)) < 0) {
+		(void)fail_at(rec, *at, reason(errno));
+		behind = find_behind_damage(rec);
+		if (behind == 0)
+			return -1;
+		*at = behind;
+	}
+	return rc;
 }
 
 /* Goes on reading at a frame; behind one that is not the next, nobody knows how many samples are before it. */
@@ -200,6 +277,8 @@ finish_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 {
 	if (inflate_payload(rec) != 0 || ks_rec_decode(&rec->state, rec->bytes.data, rec->bytes.len) != 0)
 		return -1;
+	if ((int64_t)rec->state.time_of_day != f->time_of_day)
+		return ks_fail(EBADMSG, "damaged"); /* it would be found at one time, and be of another */
 	rec->in_stream = true;
 	rec->at = at + KS_REC_HEADER_SIZE + (off_t)f->size;
 	rec->current.at = at;
@@ -256,33 +335,33 @@ find_frame(struct recording *rec, const struct search *s, struct place *found)
 {
 	off_t size = file_size(rec), at = s->from;
 	struct place place = s->before;
-	int64_t latest = INT64_MIN;
 	struct ks_rec_frame f;
 	int rc = size < 0 ? -1 : 1;
 
-	found->at = 0;
-	while (rc > 0 && at < s->end && (rc = ks_rec_frame_read(rec->fd, at, size, &f, &rec->torn)) > 0) {
-		bool wanted = !s->has_time || (f.time_of_day <= s->time && f.time_of_day >= latest);
+	*found = (struct place){ .at = 0, .time = INT64_MIN };
+	while (rc > 0 && at < s->end && (rc = read_header(rec, &at, size, &f, &rec->torn)) > 0 && at < s->end) {
+		bool wanted = !s->has_time || (f.time_of_day <= s->time && f.time_of_day >= found->time);
 
 		place = (struct place){ at, f.kind == KS_REC_KEY ? at : place.key,
 			f.kind == KS_REC_DIFFERENCE ? place.light : f.kind == KS_REC_LIGHT ? at : 0, f.time_of_day };
 		if (s->ordered && f.time_of_day > s->time) {
 			/* A time may be late because it is damaged, which whoever reads on is told. */
-			if (s->first)
-				rc = ks_rec_payload_read(rec->fd, at, size, &f, &rec->deflated);
-			break;
+			if (!s->first || ks_rec_payload_read(rec->fd, at, size, &f, &rec->deflated) >= 0)
+				break;
+			(void)fail_at(rec, at, reason(errno));
+			at = find_behind_damage(rec);
+			rc = at > 0 ? 1 : -1;
+			continue;
 		}
-		if (wanted && ks_window_has(&rec->base.window, f.time_of_day)) {
+		if (wanted && ks_window_has(&rec->base.window, f.time_of_day))
 			*found = place;
-			latest = f.time_of_day;
-		}
 		if (s->first && found->at > 0)
 			break;
 		at += KS_REC_HEADER_SIZE + (off_t)f.size;
 	}
 	if (rc < 0) {
 		rec->skipped |= !s->first;
-		return fail_at(rec, at, reason(errno));
+		return -1;
 	}
 	rec->torn &= found->at == 0 && at == rec->at; /* else the end is not what comes next */
 	return found->at > 0;
@@ -304,7 +383,7 @@ list_frames(struct recording *rec, off_t key, off_t end)
 		rec->nplaces = 0;
 		rec->listed = key;
 	}
-	while (rc > 0 && rec->listed < end && (rc = ks_rec_frame_read(rec->fd, rec->listed, size, &f, &torn)) > 0) {
+	while (rc > 0 && rec->listed < end && (rc = read_header(rec, &rec->listed, size, &f, &torn)) > 0) {
 		off_t at = rec->listed;
 		struct place last = rec->nplaces > 0 ? rec->places[rec->nplaces - 1] : (struct place){ .at = 0 };
 
@@ -314,7 +393,7 @@ list_frames(struct recording *rec, off_t key, off_t end)
 			f.kind == KS_REC_DIFFERENCE ? last.light : f.kind == KS_REC_LIGHT ? at : 0, f.time_of_day };
 		rec->listed += KS_REC_HEADER_SIZE + (off_t)f.size;
 	}
-	return rc < 0 ? fail_at(rec, rec->listed, reason(errno)) : 0;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Changes *place to *back frames of the window before it, or to the first one; *back becomes how many these are. 1 or -1. */
@@ -441,13 +520,23 @@ recording_next(struct ks_replay *r)
 	struct search s = { .from = rec->at, .end = INT64_MAX, .before = rec->current, .first = true,
 		.ordered = rec->ordered, .time = r->window.to };
 	struct place to;
-	int rc = find_frame(rec, &s, &to);
+	int rc;
 
-	if (rc > 0)
-		rc = move_to(rec, &to, 0);
+	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = move_to(rec, &to, 0)) < 0 &&
+	    (s.from = find_behind_damage(rec)) > 0)
+		s.before = (struct place){ .at = 0 };
 	if (rc == 0 && rec->torn)
 		r->offered = false; /* the next scan warns */
 	return rc;
+}
+
+/* Makes what is looked for one that is before an offset. */
+static void
+search_before(const struct recording *rec, struct search *s, off_t end)
+{
+	s->end = end;
+	if (s->from >= end)
+		s->from = ks_rec_find_key_before(rec->fd, end);
 }
 
 static int
@@ -461,8 +550,8 @@ recording_seek(struct ks_replay *r, int64_t ns, unsigned *back)
 
 	s.from = ks_rec_find_start(rec->fd, file_size(rec), s.time, &s.ordered);
 	while ((rc = find_frame(rec, &s, &to)) > 0 && (rc = find_before(rec, &to, back)) >= 0 &&
-	    (rc = move_to(rec, &to, 0)) == 0)
-		s.end = to.at; /* that one is torn */
+	    ((rc = move_to(rec, &to, 0)) == 0 || (rc < 0 && find_behind_damage(rec) > 0)))
+		search_before(rec, &s, rc == 0 ? to.at : rec->damaged_at); /* that one is torn, or what it needs is damaged */
 	return rc > 0 ? rc : stay(rec, &was, rc);
 }
 
@@ -472,10 +561,11 @@ recording_previous(struct ks_replay *r, unsigned *back)
 	struct recording *rec = recording_of(r);
 	const struct place was = rec->current;
 	struct place to = was;
-	int rc = find_before(rec, &to, back);
+	int rc;
 
-	if (rc > 0)
-		rc = *back > 0 ? move_to(rec, &to, bookmark_for(rec, &to)) : 0;
+	while ((rc = find_before(rec, &to, back)) > 0 &&
+	    (rc = *back > 0 ? move_to(rec, &to, bookmark_for(rec, &to)) : 0) < 0 && find_behind_damage(rec) > 0)
+		to = (struct place){ .at = rec->damaged_at };
 	return rc > 0 ? rc : stay(rec, &was, rc);
 }
 
@@ -493,6 +583,8 @@ first_sample(struct recording *rec)
 {
 	int rc = recording_next(&rec->base);
 
+	if (rc == 0 && rec->ndamages > 0)
+		return ks_fail(EBADMSG, "%s", rec->damages.data);
 	if (rc == 0 && (rec->torn ? rec->samples == 0 : is_empty(rec)))
 		return ks_fail(ENODATA, "%s: no %ssample in this recording", rec->base.path,
 		    rec->torn ? "whole " : "");
@@ -524,6 +616,8 @@ recording_warn(struct ks_replay *r, struct ks_scan *scan)
 {
 	const struct recording *rec = recording_of(r);
 
+	for (size_t at = 0; at < rec->damages.len; at += strlen(rec->damages.data + at) + 1)
+		ks_scan_damage(scan, "%s", rec->damages.data + at);
 	if (rec->torn && rec->skipped && rec->samples > 0)
 		ks_scan_warn(scan, "%s: ends inside a sample; those before it are whole", r->path);
 	else if (rec->torn)
@@ -548,6 +642,7 @@ recording_close(struct ks_replay *r)
 	free_bookmark(&rec->near);
 	ks_buf_free(&rec->deflated);
 	ks_buf_free(&rec->bytes);
+	ks_buf_free(&rec->damages);
 	free(rec->places);
 	if (rec->fd >= 0)
 		(void)close(rec->fd);
