@@ -70,6 +70,7 @@ struct ks_scan_ops {
 struct ks_scan {
 	const struct ks_scan_ops *ops;
 	bool for_program; /* for a program in C that knows kstats from illumos; stays while a source is open */
+	bool asks_more;   /* the caller asks for kstats for which it did not at the scan before */
 };
 
 /*
@@ -164,7 +165,7 @@ struct ks_source;
 /* What lies between a sample of a replay and the one before. */
 enum ks_cut {
 	KS_CUT_NONE,
-	KS_CUT_GAP,  /* nothing was recorded for long */
+	KS_CUT_GAP,  /* nothing was recorded for long, or the machine slept */
 	KS_CUT_BOOT, /* the machine was started again: no kstat is the same */
 };
 
@@ -223,6 +224,12 @@ struct ks_source_ops {
 	enum ks_cut (*cut)(struct ks_source *src);
 	bool (*is_interval)(struct ks_source *src);
 
+	/*
+	 * Optional, for replays: whether a time was asked for that is no such interval. Stores its begin, ns since 1970
+	 * (INT64_MIN: none was named), and whether this is a capture.
+	 */
+	bool (*is_bounded)(struct ks_source *src, int64_t *from, bool *is_capture);
+
 	/* Optional. Returns the time now on the clock of its crtimes and snaptimes, if that is not gethrtime(). */
 	hrtime_t (*now)(struct ks_source *src);
 
@@ -261,6 +268,12 @@ struct ks_source *ks_source_linux_open(const char *proc, const char *sys);
  * that Linux has whatever its devices are, or without a module a class that is not "misc".
  */
 bool ks_source_linux_is_named(const char *module, const char *class_);
+
+/*
+ * What Linux's own statistic of that name means in a kstat of that module, name, class and type: for captures, which do not
+ * say. NULL: it has none. Valid until the thread's next call of such a function.
+ */
+const struct ks_meta *ks_source_linux_describe(const kstat_t *ksp, const char *stat);
 
 /*
  * True if the caller would take what a stranger publishes of this class for the machine's: programs that know libkstat

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "source/replay/recording/frame_file.h"
 #include "source/replay/replay.h"
@@ -19,14 +21,18 @@
 
 /* The times of the samples of a capture, which is read for them. */
 static int
-capture_times(const char *path, bool (*visit)(void *context, int64_t time), void *context)
+capture_times(const char *path, const int64_t *start, bool (*visit)(void *context, int64_t time), void *context)
 {
-	struct ks_source *src = ks_source_replay_open(path, &KS_WINDOW_ALL);
+	struct ks_window all = KS_WINDOW_ALL;
+	struct ks_source *src;
 	int64_t time;
-	int rc = src != NULL ? 1 : -1, error;
+	int rc, error;
 
+	all.start = start != NULL ? *start : 0;
+	src = ks_source_replay_open(path, &all);
+	rc = src != NULL ? 1 : -1;
 	while (rc > 0) {
-		if (src->ops->time_of_day(src, &time) == 0)
+		if (src->ops->time_of_day(src, &time) == 0 && start == NULL)
 			rc = ks_fail(EINVAL, "%.200s: its samples have no time of day to choose by "
 			    "(kstat -T u -j writes it)", path);
 		else if (!visit(context, time))
@@ -74,16 +80,19 @@ close_recording(const char *path, int fd, int rc)
 
 /* Where to begin so that there are samples before a time, if there are any. */
 static off_t
-find_start(int fd, off_t size, int64_t from)
+find_start(int fd, off_t size, int64_t from, bool *is_set)
 {
 	bool ordered;
-	off_t at = from > INT64_MIN ? ks_rec_find_start(fd, size, from, &ordered) : KS_REC_MAGIC_SIZE;
+	off_t at = ks_rec_find_start(fd, size, from, &ordered);
 
-	return at > KS_REC_MAGIC_SIZE ? ks_rec_find_key_before(fd, at) : at;
+	if (is_set != NULL)
+		*is_set = !ordered;
+	return from > INT64_MIN && at > KS_REC_MAGIC_SIZE ? ks_rec_find_key_before(fd, at) : KS_REC_MAGIC_SIZE;
 }
 
 int
-ks_file_times(const char *path, int64_t from, bool (*visit)(void *context, int64_t time), void *context)
+ks_file_times(const char *path, int64_t from, const int64_t *start, bool *is_set,
+    bool (*visit)(void *context, int64_t time), void *context)
 {
 	struct stat st;
 	off_t size;
@@ -91,25 +100,45 @@ ks_file_times(const char *path, int64_t from, bool (*visit)(void *context, int64
 
 	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return ks_fail(ESPIPE, "%.200s: a time is looked for in files alone, and this is none", path);
+	if (is_set != NULL)
+		*is_set = true;
 	if (!ks_replay_is_recording(path))
-		return capture_times(path, visit, context);
+		return capture_times(path, start, visit, context);
 	fd = open_recording(path, &size);
-	return fd < 0 ? -1 : close_recording(path, fd, ks_rec_times(fd, find_start(fd, size, from), size, visit, context));
+	return fd < 0 ? -1 : close_recording(path, fd, ks_rec_times(fd, find_start(fd, size, from, is_set), size, visit,
+	    context));
 }
 
+/* The times of a file, as far as they were visited. */
 struct ends {
 	int64_t first, last;
-	bool any;
+	int64_t begin, end;    /* of the longest run, */
+	int64_t began;         /* of this one */
+	size_t n, longest;     /* samples of these */
+	bool any, is_set;
 };
+
+#define DAY (86400 * KS_NANOSEC)
 
 static bool
 note_time(void *context, int64_t time)
 {
 	struct ends *e = context;
+	bool is_set = e->any && (time < e->last || ks_time_between(e->last, time) > DAY);
 
 	if (!e->any)
 		e->first = time;
+	if (!e->any || is_set) {
+		e->began = time;
+		e->n = 0;
+	}
+	if (++e->n > e->longest) {
+		e->longest = e->n;
+		e->begin = e->began;
+		e->end = time;
+	}
 	e->last = time;
+	e->is_set |= is_set;
 	e->any = true;
 	return true;
 }
@@ -121,43 +150,64 @@ note_first(void *context, int64_t time)
 	return false;
 }
 
-/* True if a recording begins with a keyframe whose time is damaged. */
+/* True if the clock was perhaps set while a recording was made: nearly all of its time is in one half of its bytes. */
 static bool
-is_start_damaged(int fd, off_t size)
+is_uneven(int fd, off_t size, const struct ends *e)
 {
+	int64_t all = ks_time_between(e->first, e->last), half;
 	struct ks_rec_frame f;
 	uint32_t set_back;
-	bool torn;
 
-	return ks_rec_frame_read(fd, KS_REC_MAGIC_SIZE, size, &f, &torn) > 0 && f.kind == KS_REC_KEY &&
-	    f.version >= KS_REC_VERSION && !ks_rec_is_key(fd, KS_REC_MAGIC_SIZE, &f, &set_back);
+	if (ks_rec_is_key(fd, ks_rec_find_key_before(fd, size), &f, &set_back) && set_back > 0)
+		return true;
+	if (all >= 0 && all <= 2 * DAY)
+		return false;
+	half = ks_rec_is_key(fd, ks_rec_find_key_before(fd, size / 2), &f, &set_back) ?
+	    ks_time_between(e->first, f.time_of_day) : 0;
+	return half < all / 10 || half > all / 10 * 9;
+}
+
+/* As ks_file_ends(), of a recording. */
+static int
+recording_ends(const char *path, struct ends *e)
+{
+	off_t size;
+	int fd = open_recording(path, &size), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = ks_rec_times(fd, KS_REC_MAGIC_SIZE, size, note_first, e);
+	if (e->any) {
+		(void)ks_rec_last_time(fd, size, &e->last); /* where it is damaged, it ends before that */
+		e->end = e->last;
+		if (is_uneven(fd, size, e)) {
+			*e = (struct ends){ .any = false };
+			rc = ks_rec_times(fd, KS_REC_MAGIC_SIZE, size, note_time, e);
+		}
+	}
+	return close_recording(path, fd, e->any ? 0 : rc);
+}
+
+/* Stores the times of a file. 1, 0 if there is none, -1 as ks_file_times(). */
+static int
+file_ends(const char *path, struct ends *e)
+{
+	int rc;
+
+	*e = (struct ends){ .any = false };
+	rc = ks_replay_is_recording(path) ? recording_ends(path, e) :
+	    ks_file_times(path, INT64_MIN, NULL, NULL, note_time, e);
+	return rc != 0 && !e->any ? -1 : e->any;
 }
 
 int
-ks_file_ends(const char *path, int64_t *first, int64_t *last)
+ks_file_end(const char *path, int64_t *last)
 {
-	bool is_recording = ks_replay_is_recording(path), damaged = false;
-	struct ends e = { 0, 0, false };
-	off_t size;
-	int fd, rc;
+	struct ends e;
+	int rc = file_ends(path, &e);
 
-	if (ks_file_times(path, INT64_MIN, is_recording ? note_first : note_time, &e) != 0 && !e.any)
-		return -1;
-	if (is_recording && e.any) {
-		fd = open_recording(path, &size);
-		damaged = fd >= 0 && is_start_damaged(fd, size);
-		if (damaged)
-			rc = ks_fail(EBADMSG, "damaged at byte %d", KS_REC_MAGIC_SIZE);
-		else
-			rc = fd < 0 ? -1 : ks_rec_last_time(fd, size, &e.last);
-		if (fd >= 0)
-			(void)close_recording(path, fd, rc); /* where it is damaged, it ends before that */
-	}
-	if (damaged)
-		return -1;
-	*first = e.first;
 	*last = e.last;
-	return e.any;
+	return rc;
 }
 
 /* --- the list ------------------------------------------------------------------------- */
@@ -170,36 +220,19 @@ add_file(struct ks_files *files, char *path, int64_t first, int64_t last)
 		free(path);
 		return ks_fail(ENOMEM, "out of memory for a list of files");
 	}
-	files->file[files->n++] = (struct ks_file){ path, first, last };
+	files->file[files->n++] = (struct ks_file){ .path = path, .first = first, .last = last, .from = INT64_MIN,
+		.is_looked_at = last < INT64_MAX };
 	return 0;
 }
 
 static void
 note_damage(struct ks_buf *damages)
 {
-	ks_buf_add(damages, kstat_errmsg(), strlen(kstat_errmsg()) + 1);
+	if (damages != NULL)
+		ks_buf_add(damages, kstat_errmsg(), strlen(kstat_errmsg()) + 1);
 }
 
-/*
- * Adds a file with its times. One without samples is passed over, and one that its recorder removed meanwhile; what
- * cannot be read is noted.
- */
-static int
-add_known(struct ks_files *files, const char *path, struct ks_buf *damages)
-{
-	int64_t first, last;
-	int rc = ks_file_ends(path, &first, &last);
-
-	if (rc >= 0)
-		return rc == 0 ? 0 : add_file(files, strdup(path), first, last);
-	if (ks_is_lack(errno))
-		return -1;
-	if (errno != ENOENT)
-		note_damage(damages);
-	return 0;
-}
-
-/* True if an entry of a directory is a recording; notes one that cannot be read, or does not begin as it should. */
+/* True if there is a recording in a directory; notes one that cannot be read, or does not begin as it should. */
 static bool
 is_entry(const char *path, struct ks_buf *damages)
 {
@@ -222,12 +255,62 @@ is_entry(const char *path, struct ks_buf *damages)
 	return false;
 }
 
+/* Looks at a file. 1, 0 if it is passed over, as it has no sample, or cannot be read, which is noted; -1 with errno. */
+static int
+look(struct ks_file *f, struct ks_buf *damages)
+{
+	struct ends e;
+	int rc = file_ends(f->path, &e);
+
+	f->is_looked_at = rc > 0;
+	if (rc > 0) {
+		f->first = e.begin;
+		f->last = e.end;
+		f->is_set = e.is_set;
+	} else if (rc < 0 && ks_is_lack(errno)) {
+		return -1;
+	} else if (rc < 0 && errno != ENOENT) { /* its recorder removed it meanwhile */
+		note_damage(damages);
+	}
+	return rc > 0;
+}
+
+int
+ks_file_look(struct ks_file *f, struct ks_buf *damages)
+{
+	return f->is_looked_at ? 1 : !is_entry(f->path, damages) ? 0 : look(f, damages);
+}
+
+/* Adds a file and looks at it. */
+static int
+add_known(struct ks_files *files, const char *path, struct ks_buf *damages)
+{
+	int rc = add_file(files, strdup(path), 0, INT64_MAX) == 0 ? look(&files->file[files->n - 1], damages) : -1;
+
+	if (rc == 0)
+		ks_files_remove(files, files->n - 1);
+	return rc < 0 ? -1 : 0;
+}
+
+/* The time that a recorder gave a file for a name; INT64_MIN: it is no such name. */
+static int64_t
+time_of_name(const char *name)
+{
+	struct tm tm = { .tm_mon = -1 };
+	const char *rest = strptime(name, "kstat-%Y%m%d-%H%M%S", &tm);
+
+	if (rest == NULL || strcmp(rest + strspn(rest, "-0123456789"), ".rec") != 0 || tm.tm_year < 0 || tm.tm_year > 300)
+		return INT64_MIN;
+	return (int64_t)timegm(&tm) * KS_NANOSEC;
+}
+
 static int
 add_directory(struct ks_files *files, const char *path, struct ks_buf *damages)
 {
 	struct ks_buf name = KS_BUF_INIT;
 	DIR *dir = opendir(path);
 	struct dirent *entry;
+	int64_t time;
 	int rc = 0;
 
 	if (dir == NULL)
@@ -238,8 +321,11 @@ add_directory(struct ks_files *files, const char *path, struct ks_buf *damages)
 		ks_buf_reset(&name);
 		ks_buf_addf(&name, "%s/%s", path, entry->d_name);
 		ks_buf_addc(&name, '\0');
+		time = entry->d_type == DT_REG ? time_of_name(entry->d_name) : INT64_MIN;
 		if (name.failed)
 			rc = ks_fail(ENOMEM, "out of memory for a list of files");
+		else if (time > INT64_MIN)
+			rc = add_file(files, strdup(name.data), time, INT64_MAX);
 		else if (is_entry(name.data, damages))
 			rc = add_known(files, name.data, damages);
 	}
@@ -276,6 +362,56 @@ compare(const void *a, const void *b)
 	return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : strcmp(x->path, y->path);
 }
 
+static void
+sort(struct ks_files *files)
+{
+	if (files->n > 1)
+		qsort(files->file, files->n, sizeof(files->file[0]), compare);
+	for (size_t i = 0; i + 1 < files->n; i++) {
+		if (!files->file[i].is_looked_at && files->file[i + 1].first > files->file[i].first)
+			files->file[i].last = files->file[i + 1].first - 1;
+	}
+}
+
+int
+ks_files_look(struct ks_files *files, struct ks_buf *damages)
+{
+	bool any = false;
+
+	for (size_t i = files->several ? files->n : 0; i-- > 0;) {
+		int rc = (any |= !files->file[i].is_looked_at) ? ks_file_look(&files->file[i], damages) : 1;
+
+		if (rc < 0)
+			return -1;
+		if (rc == 0)
+			ks_files_remove(files, i);
+	}
+	if (any)
+		sort(files);
+	return any;
+}
+
+/* Looks at the first file and the last one: clocks that were wrong when a file began name it far from its time. */
+static int
+look_at_ends(struct ks_files *files, struct ks_buf *damages)
+{
+	for (int rc = 1; files->n > 0;) {
+		size_t i;
+
+		if (rc > 0)
+			sort(files);
+		i = files->file[0].is_looked_at ? files->n - 1 : 0;
+		if (files->file[i].is_looked_at)
+			break;
+		rc = ks_file_look(&files->file[i], damages);
+		if (rc < 0)
+			return -1;
+		if (rc == 0)
+			ks_files_remove(files, i);
+	}
+	return 0;
+}
+
 int
 ks_files_list(struct ks_files *files, const char *paths, struct ks_buf *damages)
 {
@@ -290,35 +426,64 @@ ks_files_list(struct ks_files *files, const char *paths, struct ks_buf *damages)
 		while (rc == 0 && (path = strsep(&rest, "\n")) != NULL)
 			rc = *path != '\0' ? add_path(files, path, damages) : 0;
 	free(list);
-	if (files->n > 1)
-		qsort(files->file, files->n, sizeof(files->file[0]), compare);
-	if (rc == 0 && files->n == 0 && damages->len > 0)
+	if (rc != 0 || (files->several && look_at_ends(files, damages) != 0))
+		return -1;
+	if (files->n == 0 && damages->len > 0)
 		return ks_fail(EBADMSG, "%s", damages->data);
-	if (rc == 0 && files->n == 0)
+	if (files->n == 0)
 		return ks_fail(ENOENT, "%.200s: no recording in this directory", paths);
-	return rc;
+	return 0;
 }
 
-size_t
-ks_files_before(const struct ks_files *files, size_t i)
+static int
+compare_paths(const void *a, const void *b)
 {
-	size_t found = 0;
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
-	for (size_t k = 1; k < i; k++) {
-		if (files->file[k].last > files->file[found].last)
-			found = k;
+int
+ks_files_join(struct ks_files *files, struct ks_files *other)
+{
+	size_t n = files->n;
+	char **path = malloc((n + 1) * sizeof(*path));
+	bool added = path != NULL && KS_RESERVE(files->file, files->cap, n + other->n);
+
+	for (size_t i = 0; added && i < n; i++)
+		path[i] = files->file[i].path;
+	if (added)
+		qsort(path, n, sizeof(*path), compare_paths);
+	for (size_t i = 0; added && i < other->n; i++) {
+		if (bsearch(&other->file[i].path, path, n, sizeof(*path), compare_paths) != NULL)
+			continue;
+		files->file[files->n++] = other->file[i];
+		other->file[i].path = NULL;
 	}
-	return found;
+	free(path);
+	ks_files_free(other);
+	return added ? 0 : ks_fail(ENOMEM, "out of memory for a list of files");
 }
 
 size_t
-ks_files_at(const struct ks_files *files, int64_t time)
+ks_files_at(struct ks_files *files, int64_t time)
 {
-	size_t n = 1;
+	size_t latest = 0;
 
-	while (n < files->n && files->file[n].first <= time)
-		n++;
-	return ks_files_before(files, n);
+	for (size_t i = 0; i < files->n; i++) {
+		struct ks_file *f = &files->file[i];
+
+		if (f->first > time)
+			continue;
+		/* Of what is there twice, as clocks were set back between two files, the first is meant. */
+		if (f->last >= time && i > 0 && !f[-1].is_looked_at && ks_file_look(&f[-1], NULL) > 0 && f[-1].last >= time)
+			i--;
+		if (files->file[i].last >= time) {
+			latest = i;
+			break;
+		}
+		if (f->last > files->file[latest].last || files->file[latest].first > time)
+			latest = i;
+	}
+	return latest;
 }
 
 void

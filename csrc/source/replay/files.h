@@ -1,6 +1,7 @@
 /*
  * files.h - the files of a replay: one, several, or those of a directory, in the order of their first samples. Only
- * headers of recordings are looked at; captures, which have none, are read.
+ * headers of recordings are looked at; captures, which have none, are read. A file that a recorder named is not even
+ * opened before it is needed, so that a directory of years is listed at once.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_FILES_H
@@ -12,12 +13,19 @@
 
 #include "base/buf.h"
 
+/*
+ * Times are of day, ns since 1970; one file that is alone has all of them. Where the clock was set, `first` and `last`
+ * are those of the longest run of samples in order: a file that begins in 1970 is not older than those of yesterday.
+ */
 struct ks_file {
 	char *path; /* owned */
-	int64_t first, last; /* the times of day of its first and its last sample, ns since 1970; all of one that is alone */
+	int64_t first, last;
+	int64_t from;      /* samples before that time are also in an earlier file; see ks_machine_begin() */
+	bool is_looked_at; /* else `first` is what its name says, and `last` what is before the next file */
+	bool is_set;       /* its clock was set: there are samples of other times, too */
+	bool is_compared;  /* `from` is known */
 };
 
-/* Between calls the files are in the order of `first`. */
 struct ks_files {
 	struct ks_file *file; /* owned */
 	size_t n, cap;
@@ -34,25 +42,33 @@ int ks_files_list(struct ks_files *files, const char *paths, struct ks_buf *dama
 void ks_files_free(struct ks_files *files);
 
 /*
- * The number of the file that is read for what is before that of a number, which is at least 1: the last one of those that
- * have samples later than all files before them.
+ * Looks at a file that was not needed until now. 1, 0 if it is passed over, as it has no sample, or cannot be read, which
+ * is noted unless damages is NULL; -1 with errno: memory is short.
  */
-size_t ks_files_before(const struct ks_files *files, size_t i);
+int ks_file_look(struct ks_file *f, struct ks_buf *damages);
 
-/* The same for what is at a time, or before it: of the files that begin up to then. */
-size_t ks_files_at(const struct ks_files *files, int64_t time);
+/* Looks at all files that were not needed until now. 1, 0 if there were none, -1 with errno: memory is short. */
+int ks_files_look(struct ks_files *files, struct ks_buf *damages);
+
+/* Adds at the end what another list has and this one has not, and frees that. 0, or -1 with errno ENOMEM. */
+int ks_files_join(struct ks_files *files, struct ks_files *other);
+
+/* The number of the file that is read for what is at a time: the first one with such times, or the last one before. */
+size_t ks_files_at(struct ks_files *files, int64_t time);
 
 /* Removes the file at a place. */
 void ks_files_remove(struct ks_files *files, size_t i);
 
 /*
  * Calls visit(context, time) for each sample of a file with its time of day, ns since 1970, until it returns false. Of
- * a recording samples are passed over that are well before `from`, INT64_MIN for none. 0, or -1 with errno and a
- * message: EINVAL a capture has no times, ESPIPE a pipe, EBADMSG damaged, or what open() says.
+ * a recording samples are passed over that are well before `from`, INT64_MIN for none. start: see struct ks_window;
+ * NULL: a capture without times is refused. *is_set (unless NULL): times may go back.
+ * 0, or -1 with errno and a message: EINVAL a capture has no times, ESPIPE a pipe, EBADMSG damaged, or what open() says.
  */
-int ks_file_times(const char *path, int64_t from, bool (*visit)(void *context, int64_t time), void *context);
+int ks_file_times(const char *path, int64_t from, const int64_t *start, bool *is_set,
+    bool (*visit)(void *context, int64_t time), void *context);
 
-/* Stores the times of the first and the last sample. 1, 0 if there is none, -1 as ks_file_times(). */
-int ks_file_ends(const char *path, int64_t *first, int64_t *last);
+/* Stores the time of the last sample. 1, 0 if there is none, -1 as ks_file_times(). */
+int ks_file_end(const char *path, int64_t *last);
 
 #endif

@@ -11,17 +11,20 @@
 #include "source/replay/replay.h"
 
 #define SETTLING 60 /* s by which clocks are corrected while a machine runs */
-#define MOST_LOOKED_AT 64 /* files beforehand; others when they are read */
+#define MOST_LOOKED_AT 8 /* files beforehand; others when they are read */
 
 /* The value of a statistic of a NAMED kstat of the module unix; NULL: the sample has none. */
 static const struct ks_store_value *
-find_value(const struct ks_store *s, const char *name, const char *stat)
+find_value(const struct ks_replay *r, const char *name, const char *stat)
 {
+	const struct ks_store *s = &r->sample;
+
 	for (size_t i = 0; i < s->nkstats; i++) {
 		const struct ks_store_kstat *k = &s->kstat[i];
 		const struct ks_store_value *v = ks_store_values(s, k);
 
-		if (k->type != KSTAT_TYPE_NAMED || k->has_host || strcmp(ks_store_text(s, k->name), name) != 0 ||
+		if (k->type != KSTAT_TYPE_NAMED || (k->has_host && r->window.host == NULL) || !ks_machine_has(r, k) ||
+		    strcmp(ks_store_text(s, k->name), name) != 0 ||
 		    strcmp(ks_store_text(s, k->module), "unix") != 0)
 			continue;
 		for (uint32_t j = 0; j < k->nvalues; j++) {
@@ -36,8 +39,8 @@ int
 ks_machine_look(struct ks_machine *m, const struct ks_replay *r, const struct ks_machine *before)
 {
 	const struct ks_store *s = &r->sample;
-	const struct ks_store_value *host = find_value(s, "os", "nodename");
-	const struct ks_store_value *started = find_value(s, "system_misc", "boot_time");
+	const struct ks_store_value *host = find_value(r, "os", "nodename");
+	const struct ks_store_value *started = find_value(r, "system_misc", "boot_time");
 
 	*m = *before;
 	m->time = r->time;
@@ -73,16 +76,57 @@ ks_machine_fail(const char *path, const struct ks_machine *m, const char *other_
 
 /* Stores the name of the machine that a file is of, "" if it does not say. A file that cannot be read says nothing. */
 static void
-host_of(const char *path, struct ks_machine *m)
+host_of(const char *path, const char *wanted, struct ks_machine *m)
 {
 	static const struct ks_machine none = { .host = "" };
-	struct ks_source *src = ks_source_replay_open(path, &KS_WINDOW_ALL);
+	struct ks_window w = KS_WINDOW_ALL;
+	struct ks_source *src;
 
+	w.host = wanted;
+	src = ks_source_replay_open(path, &w);
 	*m = none;
 	if (src == NULL)
 		return;
 	(void)ks_machine_look(m, (struct ks_replay *)src, &none);
 	src->ops->close(src);
+}
+
+/* True if a file has samples of times that another one begins with, and both count these times by one clock. */
+static bool
+is_one_clock(const struct ks_file *earlier, const struct ks_file *f)
+{
+	struct ks_window w = KS_WINDOW_ALL;
+	const struct ks_file *file[] = { earlier, f };
+	int64_t began[2];
+
+	w.from = f->first;
+	for (size_t i = 0; i < 2; i++) {
+		struct ks_source *src = ks_source_replay_open(file[i]->path, &w);
+		const struct ks_replay *r = (struct ks_replay *)src;
+
+		if (src == NULL)
+			return false;
+		began[i] = ks_time_between(r->newest, r->time);
+		src->ops->close(src);
+	}
+	return ks_time_between(began[0], began[1]) / KS_NANOSEC / SETTLING == 0;
+}
+
+int64_t
+ks_machine_begin(struct ks_files *files, size_t i)
+{
+	struct ks_file *f = &files->file[i];
+
+	f->from = f->is_compared ? f->from : INT64_MIN;
+	for (size_t k = f->is_compared || f->is_set ? i : 0; k < i; k++) {
+		const struct ks_file *earlier = &files->file[k];
+
+		if (earlier->first <= f->first && earlier->last >= f->first && earlier->last >= f->from &&
+		    earlier->last < INT64_MAX && is_one_clock(earlier, f))
+			f->from = earlier->last + 1;
+	}
+	f->is_compared = true;
+	return f->from;
 }
 
 int
@@ -93,12 +137,30 @@ ks_machine_refuse(const struct ks_machine *m, const char *host)
 }
 
 int
+ks_machine_find(struct ks_replay *r)
+{
+	struct ks_machine other = { .host = "" };
+	int rc = 1;
+
+	for (; rc > 0; rc = r->base.ops->advance(&r->base)) {
+		for (size_t i = 0; i < r->sample.nkstats; i++) {
+			const struct ks_store_kstat *k = &r->sample.kstat[i];
+
+			if (ks_machine_has(r, k))
+				return 0;
+			(void)snprintf(other.host, sizeof(other.host), "%s", ks_store_text(&r->sample, k->host));
+		}
+	}
+	return rc < 0 ? -1 : ks_machine_refuse(&other, r->window.host);
+}
+
+int
 ks_machine_choose(struct ks_files *files, const char *host)
 {
 	struct ks_machine m, other = { .host = "" };
 
 	for (size_t i = files->several ? files->n : 0; i-- > 0;) {
-		host_of(files->file[i].path, &m);
+		host_of(files->file[i].path, host, &m);
 		if (strcmp(m.host, host) == 0)
 			continue;
 		if (m.host[0] != '\0')
@@ -130,7 +192,7 @@ ks_machine_check(const struct ks_files *files, const struct ks_window *w)
 		const struct ks_file *f = &files->file[i];
 
 		looked_at++;
-		host_of(f->path, &m);
+		host_of(f->path, NULL, &m);
 		if (path != NULL && m.host[0] != '\0' && strcmp(m.host, first.host) != 0)
 			return ks_machine_fail(path, &first, f->path, &m);
 		if (path == NULL && m.host[0] != '\0') {

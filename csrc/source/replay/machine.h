@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "source/replay/files.h"
 #include "source/replay/reader.h"
@@ -23,6 +24,13 @@ struct ks_machine {
  */
 int ks_machine_look(struct ks_machine *m, const struct ks_replay *r, const struct ks_machine *before);
 
+/* True if a kstat of a sample is of the machine that is shown. */
+static inline bool
+ks_machine_has(const struct ks_replay *r, const struct ks_store_kstat *k)
+{
+	return !k->has_host || r->window.host == NULL || strcmp(ks_store_text(&r->sample, k->host), r->window.host) == 0;
+}
+
 /* True if the machine was started again between two samples. */
 bool ks_machine_is_restarted(const struct ks_machine *before, const struct ks_machine *now);
 
@@ -31,6 +39,18 @@ int ks_machine_fail(const char *path, const struct ks_machine *m, const char *ot
 
 /* Fails with errno EINVAL: of the machine that was chosen nothing is there, but of this one. Returns -1. */
 int ks_machine_refuse(const struct ks_machine *m, const char *host);
+
+/*
+ * The time before which a file has only what an earlier one has, too, recorded at the same time by the same clock;
+ * INT64_MIN: there is no such file.
+ */
+int64_t ks_machine_begin(struct ks_files *files, size_t i);
+
+/*
+ * Goes to the first sample of a recording of several machines that has the one which is shown. 0, or -1 with errno:
+ * EINVAL there is none.
+ */
+int ks_machine_find(struct ks_replay *r);
 
 /* Leaves the files of a machine in the list, if it has several. 0, or -1 with errno EINVAL: there are none. */
 int ks_machine_choose(struct ks_files *files, const char *host);

@@ -18,10 +18,11 @@ struct ks_window {
 	const char *from_text, *to_text; /* the bounds as they were given, for messages; NULL: none */
 	int64_t start; /* the time of day of the first sample if the file has none, ns since 1970 */
 	size_t most;   /* bytes that one sample may take in memory */
+	const char *host; /* of a recording that holds several machines, the one that is shown; NULL: all */
 };
 
 #define KS_SAMPLE_MAX ((size_t)256 << 20) /* bytes, unless something else is said */
-#define KS_WINDOW_ALL ((struct ks_window){ INT64_MIN, INT64_MAX, NULL, NULL, 0, KS_SAMPLE_MAX })
+#define KS_WINDOW_ALL ((struct ks_window){ INT64_MIN, INT64_MAX, NULL, NULL, 0, KS_SAMPLE_MAX, NULL })
 
 static inline bool
 ks_window_has(const struct ks_window *w, int64_t time)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "model/histstat.h"
+#include "source/replay/machine.h"
 #include "source/replay/program.h"
 #include "source/replay/recording/frame_file.h"
 
@@ -38,10 +39,12 @@ offer(struct ks_replay *r, struct ks_scan *scan, size_t i)
 		.crtime = k->crtime,
 		.cookie = i,
 		.published = k->published,
-		.host = k->has_host ? ks_store_text(s, k->host) : NULL
+		.host = k->has_host && r->window.host == NULL ? ks_store_text(s, k->host) : NULL
 	};
 	enum ks_hearing hears = ks_scan_hears(scan, k->uid);
 
+	if (!ks_machine_has(r, k))
+		return 0;
 	if (k->published && (hears == KS_HEARS_NOT ||
 	    (hears == KS_HEARS_STRANGER && ks_scan_mistakes(scan, offer.class_))))
 		return 0;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/gap.h"
 #include "base/when.h"
 #include "source/replay/files.h"
 #include "source/replay/interval.h"
@@ -28,6 +29,7 @@ struct stream {
 	struct ks_replay *reader;
 	struct ks_machine machine; /* of the sample */
 	int64_t step;            /* from the sample before to this one, ns; 0: not known */
+	struct ks_times times;   /* of samples around this one, where they were asked for */
 	int64_t until;           /* the first update goes up to that time; INT64_MIN: to the next sample */
 	bool is_interval;
 	enum ks_cut cut;
@@ -124,6 +126,18 @@ take_machine(struct stream *s, const struct ks_machine *before, const char *path
 	return 0;
 }
 
+/* True if a distance from the sample of a time to this one is a gap; -1 with errno. */
+static int
+is_gap(struct stream *s, int64_t before, int64_t step)
+{
+	int64_t usual;
+
+	if (step < KS_SHORTEST_GAP || ks_is_gap(step, s->step))
+		return step >= KS_SHORTEST_GAP;
+	usual = ks_interval_usual(&s->times, &s->files, before, s->machine.time);
+	return usual < 0 ? -1 : ks_is_gap(step, usual);
+}
+
 /*
  * Looks at the sample that was moved to, from one of the machine `before`. -1 with errno: EINVAL it is of another
  * machine, ENODATA an interval was asked for, and this is none.
@@ -133,22 +147,29 @@ arrive(struct stream *s, const struct ks_machine *before, const char *path)
 {
 	char line[CUT_SIZE];
 	int64_t step;
+	int gap;
 
 	if (take_machine(s, before, path) != 0)
 		return -1;
 	step = ks_time_between(before->time, s->machine.time);
-	s->cut = KS_CUT_NONE;
-	if (ks_machine_is_restarted(before, &s->machine))
-		s->cut = KS_CUT_BOOT;
-	else if (s->step > 0 && step >= KS_SHORTEST_GAP && step / KS_GAP > s->step)
-		s->cut = KS_CUT_GAP;
+	gap = ks_is_sleep(step, ks_time_between(before->newest, s->machine.newest)) ? 1 : is_gap(s, before->time, step);
+	if (gap < 0)
+		return -1;
+	s->cut = ks_machine_is_restarted(before, &s->machine) ? KS_CUT_BOOT : gap > 0 ? KS_CUT_GAP : KS_CUT_NONE;
 	if (s->cut != KS_CUT_NONE && step > 0) {
 		write_cut(s, line, before->time);
 		if (s->until != INT64_MIN)
 			return ks_fail(ENODATA, "%s", line);
 		add_note(&s->notes, line);
 	}
-	s->step = s->cut == KS_CUT_NONE && step > 0 ? step : 0;
+	if (s->cut == KS_CUT_NONE && step <= -KS_NANOSEC) {
+		char a[KS_WHEN_SIZE], b[KS_WHEN_SIZE];
+
+		(void)snprintf(line, sizeof(line), "clocks were set back from %s to %s", ks_when_write(a, before->time),
+		    ks_when_write(b, s->machine.time));
+		add_note(&s->notes, line);
+	}
+	s->step = step > 0 ? step : 0;
 	return 0;
 }
 
@@ -170,11 +191,30 @@ arrive_anywhere(struct stream *s, const struct ks_machine *before)
 
 /* --- files -------------------------------------------------------------------------------- */
 
-/* True if a file ends before what is wanted; the last one may have grown. */
+#define DAY (86400 * KS_NANOSEC)
+
+/* True if a file ends before what is wanted, by a day in case that its clock was set. The last one may have grown. */
 static bool
 is_before(const struct stream *s, size_t i, const struct ks_window *w)
 {
-	return i + 1 < s->files.n && s->files.file[i].last < w->from;
+	return i + 1 < s->files.n && ks_time_between(s->files.file[i].last, w->from) > DAY && !s->files.file[i].is_set;
+}
+
+/* Opens the file of a number for what is wanted of it, and is not in an earlier one. NULL with errno. */
+static struct ks_source *
+open_reader(struct stream *s, size_t i, const struct ks_window *w)
+{
+	struct ks_window rest = *w;
+	int rc = s->files.several ? ks_file_look(&s->files.file[i], &s->damages) : 1;
+	int64_t begin = rc > 0 && s->files.several ? ks_machine_begin(&s->files, i) : INT64_MIN;
+
+	if (rc <= 0) {
+		errno = rc < 0 ? errno : ENODATA;
+		return NULL;
+	}
+	if (begin > rest.from)
+		rest.from = begin;
+	return ks_source_replay_open(s->files.file[i].path, &rest);
 }
 
 /*
@@ -184,8 +224,10 @@ is_before(const struct stream *s, size_t i, const struct ks_window *w)
 static int
 open_file(struct stream *s, size_t i, const struct ks_window *w)
 {
-	for (; i < s->files.n && s->files.file[i].first <= w->to; i++) {
-		struct ks_source *src = is_before(s, i, w) ? NULL : ks_source_replay_open(s->files.file[i].path, w);
+	for (; i < s->files.n; i++) {
+		const struct ks_file *f = &s->files.file[i];
+		bool is_wanted = !is_before(s, i, w) && (f->is_set || f->first <= w->to);
+		struct ks_source *src = is_wanted ? open_reader(s, i, w) : NULL;
 
 		if (src != NULL) {
 			close_reader(s);
@@ -193,7 +235,7 @@ open_file(struct stream *s, size_t i, const struct ks_window *w)
 			s->at = i;
 			return 1;
 		}
-		if (is_before(s, i, w) || (s->files.several && (errno == ENODATA || errno == ENOENT)))
+		if (!is_wanted || (s->files.several && (errno == ENODATA || errno == ENOENT)))
 			continue; /* the recorder removes old files at any time */
 		if (!s->files.several || ks_is_lack(errno))
 			return -1;
@@ -202,42 +244,28 @@ open_file(struct stream *s, size_t i, const struct ks_window *w)
 	return 0;
 }
 
-/* Lists the directory again: a recorder may have begun a file that is later than all that was read. */
+/* Lists the directory again: a recorder may have begun a file. */
 static int
-look_for_new(struct stream *s, const struct ks_window *w)
+look_for_new(struct stream *s)
 {
 	struct ks_files files;
-	size_t i;
+	size_t n = s->files.n;
 
 	if (ks_files_list(&files, s->paths, &s->damages) != 0 ||
 	    (s->host != NULL && ks_machine_choose(&files, s->host) != 0)) {
 		ks_files_free(&files);
 		return ks_is_lack(errno) ? -1 : 0;
 	}
-	for (i = 0; i < files.n && files.file[i].first < w->from; i++)
-		continue;
-	if (i == files.n) {
-		ks_files_free(&files);
-		return 0;
-	}
-	ks_files_free(&s->files);
-	s->files = files;
-	return open_file(s, i, w);
+	return ks_files_join(&s->files, &files) != 0 ? -1 : open_file(s, n, &s->window);
 }
 
-/* Goes on in the files behind this one. */
+/* Goes on in the files behind this one, which are read in their order, whatever their times are. */
 static int
 open_next(struct stream *s)
 {
-	struct ks_window w = s->window;
-	int rc;
+	int rc = s->files.several ? open_file(s, s->at + 1, &s->window) : 0;
 
-	if (!s->files.several)
-		return 0;
-	if (s->machine.time >= w.from && s->machine.time < INT64_MAX)
-		w.from = s->machine.time + 1;
-	rc = open_file(s, s->at + 1, &w);
-	return rc != 0 || w.from > w.to ? rc : look_for_new(s, &w);
+	return rc != 0 || !s->files.several ? rc : look_for_new(s);
 }
 
 static int
@@ -250,8 +278,12 @@ next_sample(struct stream *s)
 	(void)snprintf(path, sizeof(path), "%s", s->files.file[s->at].path);
 	if (rc < 0 && (!s->files.several || ks_is_lack(errno)))
 		return -1;
-	if (rc < 0)
+	if (rc < 0) {
 		add_note(&s->damages, kstat_errmsg());
+		s->files.file[s->at].last = s->machine.time; /* what is behind that may be in another file */
+		for (size_t i = s->at + 1; i < s->files.n; i++)
+			s->files.file[i].is_compared = false;
+	}
 	if (rc <= 0)
 		rc = open_next(s);
 	if (rc > 0 && arrive(s, &before, path) != 0)
@@ -308,7 +340,7 @@ stream_advance(struct ks_source *src)
 static bool
 is_open(const struct stream *s, size_t i, const struct ks_window *w)
 {
-	return s->reader != NULL && s->at == i && s->reader->window.from == w->from && s->reader->window.to == w->to;
+	return s->reader != NULL && s->at == i && s->reader->window.to == w->to;
 }
 
 /* Goes to a time in a file. 1, 0 if there is no sample that can be read, of which damage is noted, -1 with errno. */
@@ -332,16 +364,16 @@ seek_in(struct stream *s, struct ks_source *src, int64_t ns, unsigned *back)
  * that was moved to. Files are tried from number i downwards.
  */
 static int
-move(struct stream *s, size_t i, int64_t ns, const struct ks_window *w, unsigned *back)
+move(struct stream *s, size_t i, int64_t ns, unsigned *back)
 {
 	struct ks_machine before = s->machine;
-	int rc = is_open(s, i, w) ? seek_in(s, FORWARD(s), ns, back) : 0;
+	int rc = is_open(s, i, &s->window) ? seek_in(s, FORWARD(s), ns, back) : 0;
 
 	if (rc != 0)
 		return rc > 0 ? arrive_anywhere(s, &before) : -1;
-	for (;; i = ks_files_before(&s->files, i)) {
-		bool may_have = s->files.file[i].first <= ns;
-		struct ks_source *src = may_have ? ks_source_replay_open(s->files.file[i].path, w) : NULL;
+	for (;; i--) {
+		bool may_have = s->files.file[i].first <= ns || s->files.file[i].is_set;
+		struct ks_source *src = may_have ? open_reader(s, i, &s->window) : NULL;
 
 		rc = may_have ? seek_in(s, src, ns, back) : 0;
 		if (rc > 0) {
@@ -379,11 +411,9 @@ stream_previous(struct ks_source *src, unsigned *back)
 	int rc = go_back(s, wanted);
 
 	while (rc >= 0 && (n += (unsigned)rc) < wanted && s->at > 0) {
-		struct ks_window w = s->window;
 		unsigned further = wanted - n - 1;
 
-		w.to = s->machine.time - (s->machine.time > INT64_MIN);
-		rc = move(s, ks_files_before(&s->files, s->at), w.to, &w, &further);
+		rc = move(s, s->at - 1, INT64_MAX, &further);
 		if (rc < 0 && errno == ENODATA)
 			break;
 		rc = rc < 0 ? -1 : (int)further + 1;
@@ -403,7 +433,7 @@ stream_seek(struct ks_source *src, int64_t ns, unsigned *back)
 
 	if (!s->files.several)
 		return FORWARD(src)->ops->seek(FORWARD(src), ns, back) < 0 ? -1 : arrive_anywhere(s, &before);
-	if (move(s, ks_files_at(&s->files, ns), ns, &s->window, back) < 0)
+	if (move(s, ks_files_at(&s->files, ns), ns, back) < 0)
 		return -1;
 	rest = wanted - *back;
 	if (rest == 0 || s->at == 0)
@@ -444,6 +474,16 @@ stream_is_interval(struct ks_source *src)
 	return stream_of(src)->is_interval;
 }
 
+static bool
+stream_is_bounded(struct ks_source *src, int64_t *from, bool *is_capture)
+{
+	const struct stream *s = stream_of(src);
+
+	*from = s->window.from;
+	*is_capture = s->reader->ops->first != NULL;
+	return !s->is_interval && ks_window_is_bounded(&s->window);
+}
+
 static void
 stream_close(struct ks_source *src)
 {
@@ -452,6 +492,7 @@ stream_close(struct ks_source *src)
 	if (s->reader != NULL)
 		s->reader->base.ops->close(&s->reader->base);
 	ks_files_free(&s->files);
+	free(s->times.time);
 	ks_buf_free(&s->notes);
 	ks_buf_free(&s->damages);
 	free(s->paths);
@@ -475,6 +516,7 @@ static const struct ks_source_ops stream_ops = {
 	.file = stream_file,
 	.cut = stream_cut,
 	.is_interval = stream_is_interval,
+	.is_bounded = stream_is_bounded,
 	.close = stream_close
 };
 
@@ -513,10 +555,22 @@ read_end(struct stream *s, const struct ks_past *past, const char *text, int64_t
 	return 0;
 }
 
+/* As ks_interval_find(), which looks at few files; where it finds nothing, one may have other times than its name. */
+static int
+find_interval(struct stream *s, int64_t time, int64_t length, struct ks_interval *found)
+{
+	int rc = ks_interval_find(&s->files, time, length, found);
+
+	if (rc == 0 || errno != ENODATA)
+		return rc;
+	return ks_files_look(&s->files, &s->damages) < 0 ? -1 : ks_interval_find(&s->files, time, length, found);
+}
+
 /* Finds what is wanted; *first becomes the number of the file that it begins in. */
 static int
 read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 {
+	char remark[KS_WHEN_REMARK_SIZE];
 	struct ks_interval found;
 	int64_t time;
 
@@ -524,11 +578,14 @@ read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 	s->window = KS_WINDOW_ALL;
 	s->window.start = past->start;
 	s->window.most = past->most;
+	s->window.host = s->host;
+	s->times.start = &s->window.start;
 	s->until = INT64_MIN;
 	if (past->at != NULL) {
-		if (read_end(s, past, past->at, INT64_MIN, &time) != 0 ||
-		    ks_interval_find(&s->files, time, past->interval, &found) != 0)
+		if (read_end(s, past, past->at, INT64_MIN, &time) != 0 || find_interval(s, time, past->interval, &found) != 0)
 			return -1;
+		if (found.is_twice)
+			add_note(&s->notes, ks_when_remark(remark, past->at, time, KS_WHEN_TWICE));
 		*first = found.file;
 		s->window.from = found.from;
 		s->window.to = s->until = found.to;
@@ -549,12 +606,13 @@ static int
 open_first(struct stream *s, const struct ks_past *past)
 {
 	static const struct ks_machine none = { .host = "" };
+	bool has_choice = past->host != NULL && strcmp(past->host, "*") != 0;
 	size_t first, left_out;
 	int rc;
 
 	s->paths = strdup(past->paths);
-	s->host = past->host != NULL ? strdup(past->host) : NULL;
-	if (s->paths == NULL || (past->host != NULL && s->host == NULL))
+	s->host = has_choice ? strdup(past->host) : NULL;
+	if (s->paths == NULL || (has_choice && s->host == NULL))
 		return ks_fail(ENOMEM, "out of memory for a replay");
 	if (ks_files_list(&s->files, past->paths, &s->damages) != 0 ||
 	    (s->host != NULL && ks_machine_choose(&s->files, s->host) != 0) || read_bounds(s, past, &first) != 0 ||
@@ -565,7 +623,8 @@ open_first(struct stream *s, const struct ks_past *past)
 	if (rc == 0)
 		return s->damages.len > left_out ? ks_fail(EBADMSG, "%s", last_note(&s->damages)) :
 		    ks_replay_fail_outside(past->paths, &s->window);
-	if (rc < 0 || ks_machine_look(&s->machine, s->reader, &none) != 0)
+	if (rc < 0 || (s->host != NULL && ks_machine_find(s->reader) != 0) ||
+	    ks_machine_look(&s->machine, s->reader, &none) != 0)
 		return -1;
 	/* A file that is alone was not looked at. */
 	if (s->host != NULL && s->machine.host[0] != '\0' && strcmp(s->machine.host, s->host) != 0)

@@ -19,7 +19,7 @@ struct ks_past {
 	const char *from, *to; /* the first and the last time of day */
 	const char *at;        /* the end of the one interval that is wanted, in place of from and to */
 	int64_t interval;      /* how long that is, ns; 0: from one sample to the next */
-	const char *host;      /* of several machines, the one that is meant */
+	const char *host;      /* of several machines, the one that is meant; NULL, "*": all that one recording holds */
 	int64_t now;           /* what incomplete times count from, ns since 1970; 0: the last sample */
 	int64_t start;         /* see struct ks_window */
 	size_t most;
