@@ -55,6 +55,11 @@ describe("memory and tables", function()
     same("zone:1:Normal,free", { order_2 = "30" })
   end)
 
+  it("show the keys of each user and how many he may have", function()
+    same("keys:0:1000", { keys = "190", keys_max = "200", bytes = "3900", bytes_max = "20000" })
+    same("keys:0:0", { keys = "3", keys_max = "1000000", bytes = "40", bytes_max = "25000000" })
+  end)
+
   it("show swap space", function()
     same("swap:0:/dev/dm-1", { path = "/dev/dm-1", type = "partition", size = "2147479552", used = "1048576",
       priority = "-2" })

@@ -461,6 +461,40 @@ describe("TCP sockets of this machine", function()
   end)
 end)
 
+describe("ports for connections from here", function()
+  it("are counted towards the address with most, with its user, once half of them may be in use", function()
+    if not namespace or run.shell("python3 -c ''").status ~= 0 then
+      return pending("network namespaces cannot be made here, or there is no Python")
+    end
+    local program = os.tmpname()
+    run.write_file(program, [[
+import socket, subprocess, sys
+to = socket.socket()
+to.bind(("127.0.0.1", 9999))
+to.listen(64)
+held = []
+def connect(n):
+    for i in range(n):
+        held.append(socket.create_connection(("127.0.0.1", 9999)))
+        held.append(to.accept()[0])
+    subprocess.run([sys.argv[1], "-p", "ports"], check=True)
+connect(1)
+connect(8)
+]])
+    local out = run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; unshare -n sh -c 'ip link set lo up; " ..
+      'echo "40000 40009" >/proc/sys/net/ipv4/ip_local_port_range; exec python3 %s %s/kstat' .. "'"):format(program,
+      run.bin)).out
+    L.remove(program)
+    local used = {}
+    for n in out:gmatch("\nports:0:tcp:used\t(%d+)\n") do
+      used[#used + 1] = n
+    end
+    assert.same({ "9" }, used, out)
+    assert.matches("\nports:0:tcp:ports\t10\n", out)
+    assert.matches("\nports:0:tcp:to\t127%.0%.0%.1:9999\nports:0:tcp:uid\t%d+\nports:0:tcp:used\t9\n", out)
+  end)
+end)
+
 describe("drivers of this machine's links", function()
   it("show what ethtool -S shows, for links that are named", function()
     if not namespace or run.shell("ethtool --version").status ~= 0 then

@@ -39,7 +39,7 @@
 	X(intr) X(softirq) \
 	X(intr_cpu) X(softirq_cpu) X(perf) \
 	X(mib) X(mib6) \
-	X(sockets) X(listen) X(tcp_state) \
+	X(sockets) X(listen) X(tcp_state) X(ports) \
 	X(softnet) \
 	X(neighbour) \
 	X(fs) X(nfs) X(rpc) X(fs_detail) \
@@ -51,7 +51,7 @@
 	X(hardware) X(power) \
 	X(numa) X(zone) X(buddy) X(swap) X(pool) \
 	X(block) X(mdstat) \
-	X(table) X(shared) \
+	X(table) X(shared) X(keys) \
 	X(cgroup)
 
 #define KS_SUBSYSTEM_ID(name) KS_SUB_##name,

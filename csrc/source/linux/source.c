@@ -78,10 +78,10 @@ linux_scan(struct ks_source *src, struct ks_scan *scan)
 	const char *line;
 	bool is_lack;
 
-	if (!lx->listed) {
+	if (!lx->listed)
 		lx->for_program = scan->for_program;
+	if (!lx->listed || scan->asks_more)
 		ks_linux_choose(lx, scan);
-	}
 	lx->scan = scan;
 	lx->round++;
 	lx->drivers.n = 0;

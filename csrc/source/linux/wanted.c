@@ -132,6 +132,41 @@ ks_source_linux_is_named(const char *module, const char *class_)
 	return class_ != NULL && strcmp(class_, "misc") != 0 && (has_class(class_) || is_of_illumos(class_));
 }
 
+/* True if a text is what the name of a part stands for, '@' and '#' being anything. */
+static bool
+stands_for(const char *name, const char *text)
+{
+	size_t before = strcspn(name, "@#"), length = strlen(text), behind;
+
+	if (name[before] == '\0')
+		return strcmp(name, text) == 0;
+	behind = strlen(name + before + strcspn(name + before, ",:;"));
+	return length >= before + behind && strncmp(name, text, before) == 0 &&
+	    strcmp(name + strlen(name) - behind, text + length - behind) == 0;
+}
+
+const struct ks_meta *
+ks_source_linux_describe(const kstat_t *ksp, const char *stat)
+{
+	const struct ks_meta *m = NULL;
+
+	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
+		const struct ks_subsystem *sub = ks_linux_subsystem(s);
+
+		for (size_t i = 0; i < sub->nparts && m == NULL; i++) {
+			const struct ks_part *part = &sub->parts[i];
+
+			if (part->type != ksp->ks_type || strcmp(part->class_, ksp->ks_class) != 0 ||
+			    !stands_for(part->module, ksp->ks_module) || !stands_for(part->name, ksp->ks_name) ||
+			    (*part->module == '@' && strcmp(part->class_, "misc") == 0)) /* that is everybody's class */
+				continue;
+			m = part->fields != NULL ? ks_field_meta(part->fields, stat) : NULL;
+			m = m == NULL && part->meta != NULL ? part->meta(stat) : m;
+		}
+	}
+	return m;
+}
+
 /* A scan that wants nothing, and gathers the modules that it is asked about: those of devices. */
 struct gathering {
 	struct ks_scan base;
@@ -217,7 +252,7 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 		}
 	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
-		lx->sub[s].off |= lx->sub[s].wanted == 0 && !needed[s];
+		lx->sub[s].off = lx->sub[s].wanted == 0 && !needed[s];
 		lx->counts_events |= !lx->sub[s].off && ks_linux_subsystem(s)->on_events;
 	}
 }
@@ -319,5 +354,6 @@ ks_linux_choose(struct ks_linux *lx, struct ks_scan *scan)
 {
 	mark_optional(lx, scan);
 	leave_out_unwanted(lx, scan);
-	warn_of_words(scan);
+	if (!lx->listed)
+		warn_of_words(scan);
 }

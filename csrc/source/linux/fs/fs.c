@@ -345,15 +345,17 @@ look_at_wish(struct ks_linux *lx, struct mount *m)
 	m->is_wanted = strlen(name) == KSTAT_STRLEN - 1 || ks_scan_wants(lx->scan, "fs", "fs", name);
 }
 
-/* True if a mount that cannot hang can be reached by its path, and has a size. */
+/* True if a mount that cannot hang can be reached by its path, and has a size, or is too broken to say it. */
 static bool
 has_size(struct mount *m)
 {
 	char point[4096];
 	struct statvfs fs;
+	int err;
 
 	(void)ks_linux_unescape(&m->line.point, point, sizeof(point));
-	return ks_linux_statvfs(point, m->line.id, &fs, &m->unique) == 0 && fs.f_blocks > 0;
+	err = ks_linux_statvfs(point, m->line.id, &fs, &m->unique);
+	return err == EIO || err == EUCLEAN || (err == 0 && fs.f_blocks > 0);
 }
 
 /*

@@ -189,14 +189,16 @@ ks_linux_statvfs(const char *path, uint64_t mount_id, struct statvfs *fs, uint64
 	/* O_PATH does not trigger an automount, as statvfs() of a path does. */
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	int err = fd < 0 ? errno : 0;
+	struct stat root;
 
 	if (fd >= 0) {
+		if (unique != NULL)
+			*unique = unique_mount(fd);
 		if (!is_of_mount(fd, mount_id))
 			err = ENOENT;
-		else if (fstatvfs(fd, fs) != 0)
+		/* XFS that shut itself down still says how full it is, but answers all else with EIO. */
+		else if (fstatvfs(fd, fs) != 0 || fstat(fd, &root) != 0)
 			err = errno;
-		else if (unique != NULL)
-			*unique = unique_mount(fd);
 		(void)close(fd);
 	}
 	return err;

@@ -18,9 +18,11 @@ ks_diag_parse(uint16_t type, struct ks_text body, struct ks_diag *diag)
 	if (type != SOCK_DIAG_BY_FAMILY || !ks_netlink_head(&body, &m, sizeof(m)) || m.idiag_state >= KS_TCP_STATES)
 		return false;
 	*diag = (struct ks_diag){ .family = m.idiag_family, .state = m.idiag_state, .port = ntohs(m.id.idiag_sport),
+		.peer_port = ntohs(m.id.idiag_dport),
 		.interface = m.id.idiag_if, .rqueue = m.idiag_rqueue, .wqueue = m.idiag_wqueue,
 		.uid = m.idiag_uid, .inode = m.idiag_inode };
 	memcpy(diag->address, m.id.idiag_src, m.idiag_family == AF_INET ? 4 : sizeof(diag->address));
+	memcpy(diag->peer, m.id.idiag_dst, m.idiag_family == AF_INET ? 4 : sizeof(diag->peer));
 	while (ks_attr_next(&body, &a)) {
 		if (a.type != INET_DIAG_SKMEMINFO || ks_text_size(&a.data) < (DROPS + 1) * sizeof(uint32_t))
 			continue;

@@ -15,6 +15,7 @@ struct ks_diag {
 	uint8_t family;       /* AF_INET or AF_INET6 */
 	uint8_t state;        /* below KS_TCP_STATES */
 	uint16_t port;        /* its own */
+	uint16_t peer_port;   /* that it is connected to; 0: none */
 	uint32_t interface;   /* that it is bound to; 0: none */
 	uint32_t rqueue;      /* bytes received and not read; of one that listens: connections to be accepted */
 	uint32_t wqueue;      /* bytes not acknowledged; of one that listens: the most that may wait */
@@ -22,6 +23,7 @@ struct ks_diag {
 	uint32_t drops;       /* valid if has_drops */
 	bool has_drops;
 	unsigned char address[16]; /* of IPv4 the first four bytes */
+	unsigned char peer[16];    /* that it is connected to */
 };
 
 /* Parses the body of a message; false if it is something else or too short. */

@@ -128,13 +128,15 @@ ks_process_read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_recor
 
 /* --- fd and limits --------------------------------------------------------------------------- */
 
-enum { F_OPEN, F_LIMIT, F_LIMIT_MAX };
+enum { F_OPEN, F_LIMIT, F_LIMIT_MAX, F_THREADS };
 
 const struct ks_field ks_process_fd_fields[] = {
 	[F_OPEN] = KS_GAUGE("open", KSTAT_DATA_UINT64, "file descriptors that are open"),
 	[F_LIMIT] = KS_GAUGE("limit", KSTAT_DATA_UINT64,
 	    "most descriptors that it may have open; absent without a limit"),
 	[F_LIMIT_MAX] = KS_GAUGE("limit_max", KSTAT_DATA_UINT64, "up to which it may raise its limit itself"),
+	[F_THREADS] = KS_GAUGE("threads_limit", KSTAT_DATA_UINT64,
+	    "most threads that its user may have when it makes another one, unless that is root; absent without a limit"),
 	KS_FIELD_END
 };
 
@@ -191,15 +193,17 @@ count_open(struct ks_linux *lx, pid_t pid, uint64_t *count)
 static void
 collect_limits(struct ks_text all, struct ks_values *vals)
 {
-	static const char what[] = "Max open files";
+	static const char files[] = "Max open files", threads[] = "Max processes";
 	struct ks_text line;
 	uint64_t v;
 
 	while (ks_text_line(&all, &line)) {
-		if (!ks_text_starts(&line, what))
+		bool is_of_files = ks_text_starts(&line, files);
+
+		if (!is_of_files && !ks_text_starts(&line, threads))
 			continue;
-		line.p += strlen(what);
-		for (size_t i = F_LIMIT; i <= F_LIMIT_MAX; i++) {
+		line.p += is_of_files ? strlen(files) : strlen(threads);
+		for (size_t i = is_of_files ? F_LIMIT : F_THREADS; i <= (is_of_files ? F_LIMIT_MAX : F_THREADS); i++) {
 			struct ks_text word;
 
 			if (ks_text_word(&line, &word) && ks_text_u64(&word, &v))
@@ -220,6 +224,8 @@ ask_limits(struct ks_linux *lx, pid_t pid, struct ks_values *vals)
 		ks_have(vals, F_LIMIT, limit.rlim_cur);
 	if (limit.rlim_max != RLIM_INFINITY)
 		ks_have(vals, F_LIMIT_MAX, limit.rlim_max);
+	if (prlimit(pid, RLIMIT_NPROC, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		ks_have(vals, F_THREADS, limit.rlim_cur);
 	return true;
 }
 

@@ -17,7 +17,8 @@
 
 /* The statistics of a process, in the order in which they are shown. Those before P_SIZE have 32 bits. */
 enum { P_PID, P_PPID, P_PGID, P_SID, P_EUID, P_TTYDEV, P_STATE, P_CLNAME, P_FNAME, P_PRI, P_NICE, P_ONPRO, P_NLWP,
-	P_SIZE, P_RSSIZE, P_UTIME, P_STIME, P_GTIME, P_CUTIME, P_CSTIME, P_MINF, P_MAJF, P_BLOCKED, P_COUNT };
+	P_SIZE, P_RSSIZE, P_UTIME, P_STIME, P_GTIME, P_CUTIME, P_CSTIME, P_MINF, P_MAJF, P_BLOCKED, P_COUNT,
+	P_WCHAN = P_COUNT /* in no ks_process: it is read when it is asked for */ };
 
 _Static_assert(P_COUNT <= 32, "a statistic needs a bit");
 

@@ -14,6 +14,7 @@
 #include "source/linux/process/processes.h"
 
 #define TICK_NSEC (KS_NANOSEC / 100) /* of the times that the kernel gives to programs */
+#define WCHAN 64 /* bytes that the name of a function of the kernel takes at most here */
 #define WORKER 0x20 /* a bit of the flags: a thread of the kernel's work queues */
 
 #define NUMBER(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_INT32, "", desc)
@@ -47,6 +48,8 @@ const struct ks_field ks_process_fields[] = {
 	[P_MAJF] = KS_COUNT("majf", KSTAT_DATA_UINT64, "page faults with a disk access"),
 	[P_BLOCKED] = KS_NSEC("blkio_time",
 	    "time in which it waited for block I/O; absent unless sysctl kernel.task_delayacct is 1"),
+	[P_WCHAN] = KS_TEXT_STATE("wchan", KSTAT_DATA_STRING,
+	    "function of the kernel in which it sleeps, in state D alone; absent if this user may not see it"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_fields);
@@ -301,12 +304,28 @@ has_blocked_time(struct ks_linux *lx, uint64_t v)
 	return im == NULL ? v != 0 : im->len > 0 && im->data[0] != '0';
 }
 
+/* Says in which function of the kernel a process sleeps that no signal wakes: what is frozen is not stuck. */
+static void
+have_wchan(struct ks_linux *lx, const struct ks_process *p, struct ks_values *vals, char name[WCHAN])
+{
+	char path[KS_PROCESS_PATH];
+	ssize_t n;
+
+	ks_process_path(path, p->pid, p->tid, "wchan");
+	n = ks_file_read(&lx->root[KS_ROOT_PROC], path, name, WCHAN - 1);
+	if (n <= 0 || name[0] == '0')
+		return;
+	name[n] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	ks_have_text(vals, P_WCHAN, name);
+}
+
 int
 ks_process_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	struct ks_process *p = ks_process_of(unit);
 	struct ks_values vals;
-	char state[2] = "";
+	char state[2] = "", wchan[WCHAN];
 
 	if (refresh(lx, unit) != 0)
 		return -1;
@@ -316,6 +335,8 @@ ks_process_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		vals.v[i].u = ks_process_value(p, i);
 	ks_have_text(&vals, P_STATE, state);
 	ks_have_text(&vals, P_FNAME, p->fname);
+	if (state[0] == 'D')
+		have_wchan(lx, p, &vals, wchan);
 	if ((p->have >> P_CLNAME & 1) != 0 && p->small[P_CLNAME] < NCLASSES)
 		ks_have_text(&vals, P_CLNAME, class_names[p->small[P_CLNAME]]);
 	else

@@ -33,6 +33,8 @@ static const struct ks_field table_fields[] = {
 	LIMIT("aio_requests_max", "fs/aio-max-nr", "how many such requests there may be"),
 	GAUGE("ptys", "kernel/pty/nr", "pseudo terminals"),
 	LIMIT("ptys_max", "kernel/pty/max", "how many pseudo terminals there may be"),
+	GAUGE("overcommit_memory", "vm/overcommit_memory",
+	    "what the kernel promises: 0 what seems possible, 1 everything, 2 up to CommitLimit"),
 	KS_COUNT_K("hung_tasks", KSTAT_DATA_UINT64, "kernel/hung_task_detect_count",
 	    "tasks that were found to wait for too long without a break"),
 	KS_FIELD_END
