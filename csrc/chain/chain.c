@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/gap.h"
 #include "chain/handle.h"
 #include "model/distribution.h"
 #include "model/histstat.h"
@@ -18,12 +19,28 @@
 
 /* --- updates --------------------------------------------------------------- */
 
+/* Looks how long ago the last update of a live chain was. */
+static void
+look_at_clocks(struct ks_chain *chain)
+{
+	hrtime_t now = gethrtime(), step = now - chain->updated.at;
+	int64_t time = ks_time_of_day();
+
+	chain->updated.is_cut = ks_is_gap(step, chain->updated.step) ||
+	    ks_is_sleep(ks_time_between(chain->updated.time_of_day, time), step);
+	chain->updated.at = now;
+	chain->updated.step = step;
+	chain->updated.time_of_day = time;
+}
+
 /* Brings the chain up to date behind what moved a replay: 1, 0 it stayed at its last sample, -1 it failed. */
 static kid_t
 update(struct ks_chain *chain, int moved)
 {
 	if (moved < 0)
 		return -1;
+	if (ks_replay_source(chain) == NULL)
+		look_at_clocks(chain);
 	chain->ended = moved == 0;
 	chain->was_read = false;
 	switch (ks_chain_scan(chain)) {
@@ -89,6 +106,29 @@ kstat_replay_seek(kstat_ctl_t *kc, int64_t *ns)
 	if (id >= 0)
 		*ns = ks_chain_time_of_day(kc, NULL);
 	return id;
+}
+
+int
+ks_chain_want(kstat_ctl_t *kc, const struct ks_selector *const *also, size_t n)
+{
+	struct ks_chain *chain = ks_chain_of(kc);
+	const struct ks_only only = chain->only;
+	int rc;
+
+	for (const kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
+		if (ks_selector_matches(also[n - 1], k))
+			return -1;
+	}
+	if (only.n > 0 || ks_replay_source(chain) != NULL)
+		return -1;
+	chain->only.also = also;
+	chain->only.nalso = n;
+	chain->asks_more = true;
+	rc = ks_chain_scan(chain);
+	chain->asks_more = false;
+	if (rc < 0)
+		chain->only = only;
+	return rc;
 }
 
 bool
@@ -373,7 +413,9 @@ ks_chain_is_cut(kstat_ctl_t *kc)
 {
 	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
 
-	return src != NULL && src->ops->cut != NULL && src->ops->cut(src) != KS_CUT_NONE;
+	if (src == NULL)
+		return ks_chain_of(kc)->updated.is_cut;
+	return src->ops->cut != NULL && src->ops->cut(src) != KS_CUT_NONE;
 }
 
 bool
@@ -382,6 +424,16 @@ ks_chain_is_interval(kstat_ctl_t *kc)
 	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
 
 	return src != NULL && src->ops->is_interval != NULL && src->ops->is_interval(src);
+}
+
+bool
+ks_chain_is_bounded(kstat_ctl_t *kc, int64_t *from, bool *is_capture)
+{
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	*from = INT64_MIN;
+	*is_capture = false;
+	return src != NULL && src->ops->is_bounded != NULL && src->ops->is_bounded(src, from, is_capture);
 }
 
 bool
@@ -445,7 +497,11 @@ ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 		m = node->source->ops->meta(node->source, ksp, node->cookie, "buckets");
 		m = m != NULL ? ks_meta_of_values(m, stat) : NULL;
 	}
-	return m != NULL ? m : ks_meta_of_model(ksp, stat);
+	if (m == NULL)
+		m = ks_meta_of_model(ksp, stat);
+	if (m == NULL && node != NULL && !node->published && node->source->ops->advance != NULL)
+		m = ks_source_linux_describe(ksp, stat);
+	return m;
 }
 
 bool

@@ -64,6 +64,13 @@ kstat_ctl_t *ks_chain_open(const struct ks_only *only);
  */
 kstat_ctl_t *ks_chain_open_replay(const struct ks_past *past, const struct ks_only *only);
 
+/*
+ * Lets the chain hold what `also`, which take the place of those of its struct ks_only and are borrowed as they are, ask
+ * for, and looks for that now; nothing is read. 1 if kstats came or went, 0 if none did, -1 if all stays as it is: a replay has all
+ * there is, a chain may be bounded, or have a kstat already that the last of them matches.
+ */
+int ks_chain_want(kstat_ctl_t *kc, const struct ks_selector *const *also, size_t n);
+
 /* The kstat with this ID, or NULL with errno ENXIO: it left the chain. */
 kstat_t *ks_chain_find(kstat_ctl_t *kc, kid_t kid);
 
@@ -99,11 +106,20 @@ const struct ks_change *ks_chain_changes(kstat_ctl_t *kc, size_t *n);
 /* True if the kstats come from a capture or a recording. */
 bool ks_chain_is_replay(kstat_ctl_t *kc);
 
-/* True if the sample of a replay makes no difference with the one before: a start of the machine or a gap lies between. */
+/*
+ * True if the sample of a replay makes no difference with the one before: a start of the machine or a gap lies between; of
+ * a live chain, if the last update came behind a gap, as of a process that was stopped, or a machine that slept.
+ */
 bool ks_chain_is_cut(kstat_ctl_t *kc);
 
 /* True if the replay is one interval, ks_past.at: its first sample, and with the next update its last one. */
 bool ks_chain_is_interval(kstat_ctl_t *kc);
+
+/*
+ * True if the replay is of a time that was asked for, ks_past.from and to. Stores when that begins, ns since 1970
+ * (INT64_MIN: that was not said), and whether it is a capture.
+ */
+bool ks_chain_is_bounded(kstat_ctl_t *kc, int64_t *from, bool *is_capture);
 
 /*
  * True if something was left out: for want of memory or descriptors, or of a replay that is damaged, or a regular

@@ -70,6 +70,13 @@ ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t 
 }
 
 bool
+ks_delta_alone(struct ks_delta *d, const kstat_t *now)
+{
+	*d = (struct ks_delta){ .now = now, .alone = true };
+	return now->ks_data != NULL;
+}
+
+bool
 ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now)
 {
 	*d = (struct ks_delta){ .now = now, .prev = prev };
@@ -92,7 +99,7 @@ ks_delta_cursor_open(struct ks_delta_cursor *c, const struct ks_delta *d, kstat_
 	c->d = d;
 	c->kc = kc;
 	ks_cursor_open_since(&c->now, d->now, d->reset ? NULL : d->prev);
-	if (d->reset)
+	if (d->prev == NULL || d->reset)
 		return;
 	ks_cursor_open_like(&c->prev, c->now.layout, d->prev);
 	c->prev.is_histogram = c->now.is_histogram; /* so that both walk over the same statistics */
@@ -131,6 +138,8 @@ earlier(struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 	struct ks_cursor from = c->prev;
 	const char *name;
 
+	if (c->d->prev == NULL)
+		return false;
 	if (ks_cursor_next(&c->prev, &name, v) && strcmp(name, stat) == 0)
 		return true;
 	ks_cursor_open(&c->prev, c->d->prev);
@@ -149,10 +158,10 @@ static int
 of_interval(const struct ks_delta_cursor *c, const char *stat, struct ks_value *v)
 {
 	if (c->now.was_computed)
-		return 1;
+		return c->d->alone ? -1 : 1;
 	if (c->d->reset || !ks_blobstat_is(c->d->now) || !ks_dist_percentile(c->d->now, c->d->prev, stat, v))
 		return 0;
-	return v->kind == KS_VALUE_STRS ? -1 : 1;
+	return c->d->alone || v->kind == KS_VALUE_STRS ? -1 : 1;
 }
 
 bool
@@ -289,7 +298,7 @@ ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out)
 {
 	kstat_io_t now, prev;
 
-	if (d->now->ks_type != KSTAT_TYPE_IO || d->now->ks_data_size < sizeof(now))
+	if (d->alone || d->now->ks_type != KSTAT_TYPE_IO || d->now->ks_data_size < sizeof(now))
 		return false;
 	memcpy(&now, d->now->ks_data, sizeof(now));
 	memset(&prev, 0, sizeof(prev));

@@ -14,8 +14,9 @@
 
 struct ks_delta {
 	const kstat_t *now;
-	const kstat_t *prev; /* NULL: everything since creation */
+	const kstat_t *prev; /* NULL: everything since creation, or `alone` */
 	bool reset;          /* the kstat was created anew or as another kind of data, or prev is NULL */
+	bool alone;          /* there is no interval: nothing was counted, the rest is as it is now; `reset` is false */
 	/*
 	 * Between the two snaptimes, or since creation; may be 0. Since the earlier sample, too, if the
 	 * kstat is younger than a tenth of that: what was counted in an instant makes no rate, and creation
@@ -33,6 +34,9 @@ struct ks_delta {
  */
 bool ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now);
 
+/* The same without an interval, as behind a gap. False if the kstat has no data. */
+bool ks_delta_alone(struct ks_delta *d, const kstat_t *now);
+
 /* The same for two copies of one kstat; prev NULL: everything since creation. */
 bool ks_delta_between(struct ks_delta *d, const kstat_t *prev, const kstat_t *now);
 
@@ -45,7 +49,7 @@ struct ks_delta_io {
 };
 
 /*
- * False if the kstat is not of KSTAT_TYPE_IO. Counters and times are as in ks_counted().
+ * False if the kstat is not of KSTAT_TYPE_IO, or without an interval. Counters and times are as in ks_counted().
  */
 bool ks_delta_io(const struct ks_delta *d, struct ks_delta_io *out);
 

@@ -38,8 +38,14 @@ struct ks_chain {
 		kstat_t **ksp;  /* owned */
 		size_t n;
 		kid_t chain_id; /* kc_chain_id then; 0: there is none */
-	} sorted;              /* all kstats that are shown, in the order of selections; of a live chain (selection.c) */
+	} sorted;              /* all kstats that are shown, in the order of selections (selection.c) */
 	struct ks_warnings warnings;
+	struct {
+		hrtime_t at, step;     /* of the last update, or of opening; from the one before to that, 0: there is none */
+		int64_t time_of_day;
+		bool is_cut;
+	} updated;             /* of a live chain */
+	bool asks_more;        /* during a scan, see struct ks_scan */
 	bool was_read;         /* data was read since the last update */
 	bool plain;            /* values of types that illumos does not have are left out */
 	bool computes;         /* data that is read has the statistics that the decoder computes, for C programs */

@@ -86,6 +86,8 @@ new_chain(const struct ks_only *only)
 		chain->only = *only;
 	chain->kc.kc_kd = -1;
 	chain->kc.kc_chain_id = 1;
+	chain->updated.at = gethrtime();
+	chain->updated.time_of_day = ks_time_of_day();
 	ks_nodes_init(&chain->nodes);
 	if (chain->only.for_program && !suit_program(chain)) {
 		abandon(chain);

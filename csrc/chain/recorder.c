@@ -237,6 +237,38 @@ ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
 	return add_found(rec, ks_chain_time_of_day(kc, NULL), ks_chain_file(kc));
 }
 
+static int
+by_kid(const void *a, const void *b)
+{
+	kid_t x = (*(const kstat_t *const *)a)->ks_kid, y = (*(const kstat_t *const *)b)->ks_kid;
+
+	return (x > y) - (x < y);
+}
+
+int
+ks_recorder_add_copies(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_sample *s, const kstat_t **copy,
+    size_t n)
+{
+	if (rec->queue != NULL && !ks_rec_queue_has_place(rec->queue, ks_chain_is_replay(kc)))
+		return 0;
+	if (!KS_RESERVE(rec->found, rec->cap, n + 1))
+		return ks_fail(ENOMEM, "out of memory for a recorder");
+	qsort(copy, n, sizeof(*copy), by_kid);
+	for (rec->n = 0; rec->n < n; rec->n++) {
+		const kstat_t *k = copy[rec->n];
+		const struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, k->ks_kid);
+
+		rec->found[rec->n] = (struct ks_rec_kstat){ .k = k, .was_read = k->ks_data != NULL, .host = "" };
+		if (node == NULL)
+			continue;
+		rec->found[rec->n].source = node->source;
+		rec->found[rec->n].cookie = node->cookie;
+		rec->found[rec->n].host = node->host != NULL ? node->host : "";
+	}
+	rec->state.rough = !ks_chain_is_replay(kc);
+	return add_found(rec, s->time_of_day, ks_chain_file(kc));
+}
+
 int
 ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, size_t nhosts,
     const struct ks_selector *const *selectors, size_t n)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chain/sample.h"
 #include "chain/selector.h"
 #include "kstat.h"
 #include "source/replay/recording/queue.h"
@@ -36,6 +37,13 @@ struct ks_recorder *ks_recorder_open_directory(const char *path, const struct ks
  */
 int ks_recorder_add(struct ks_recorder *rec, kstat_ctl_t *kc,
     const struct ks_selector *const *selectors, size_t n);
+
+/*
+ * The same of n copies of a sample of the chain, which are put in order: appends them as they are, at the time of the
+ * sample. What the statistics of a kstat mean is known while the chain has it.
+ */
+int ks_recorder_add_copies(struct ks_recorder *rec, kstat_ctl_t *kc, const struct ks_sample *s, const kstat_t **copy,
+    size_t n);
 
 #define KS_REC_MOST_HOSTS 256
 

@@ -79,7 +79,7 @@ static int
 list_machine(struct ks_rivals *r, const struct ks_only *only)
 {
 	struct ks_only wide = { .n = only->n };
-	struct listing l = { .base = { { &list_ops, false }, &wide }, .rivals = r };
+	struct listing l = { .base = { { .ops = &list_ops }, &wide }, .rivals = r };
 	struct ks_source *machine;
 	int rc;
 

@@ -167,6 +167,18 @@ ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *e
 	return 0;
 }
 
+int
+ks_sample_share(struct ks_sample *s, const struct ks_sample *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		kstat_t *k = from->ksp[i];
+
+		if (ks_sample_lookup(s, k->ks_module, k->ks_instance, k->ks_name) == NULL && add(s, NULL, k, k) == NULL)
+			return -1;
+	}
+	return 0;
+}
+
 bool
 ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp)
 {

@@ -52,6 +52,9 @@ const kstat_t *ks_sample_add(struct ks_sample *s, kstat_ctl_t *kc, kstat_t *ksp)
 int ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sample *earlier, bool is_same,
     const struct ks_selector *const *selectors, size_t n);
 
+/* Adds the copies of another sample whose kstats it does not have, by their names. 0, or -1 with errno ENOMEM. */
+int ks_sample_share(struct ks_sample *s, const struct ks_sample *from);
+
 void ks_sample_free(struct ks_sample *s);
 
 /*

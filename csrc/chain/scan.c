@@ -250,7 +250,7 @@ is_complete(const struct scan *scan)
 int
 ks_chain_scan(struct ks_chain *chain)
 {
-	struct scan scan = { .base = { { &scan_ops, chain->only.for_program }, &chain->only },
+	struct scan scan = { .base = { { &scan_ops, chain->only.for_program, chain->asks_more }, &chain->only },
 		.chain = chain, .number = ++chain->scans };
 	bool any = false, failed = false;
 	int error = 0, removed = 0;

@@ -159,7 +159,7 @@ ks_selector_select_any(const struct ks_selector *const *selectors, size_t n, kst
 {
 	struct ks_chain *chain = ks_chain_of(kc);
 	struct gathered g = { NULL, 0, 0 };
-	bool named, all = !ks_chain_is_replay(kc), is_sorted = chain->sorted.chain_id == kc->kc_chain_id;
+	bool named, all = true, is_sorted = chain->sorted.chain_id == kc->kc_chain_id;
 	kstat_t *one = find_named(selectors, n, kc, &named);
 	int rc;
 
