@@ -15,7 +15,8 @@ ks_dist_count(const struct kstat_hist *d, uint32_t i)
 {
 	uint64_t now = i < d->n ? ks_ints_at(d->now, i) : 0, before = i < d->nbefore ? ks_ints_at(d->before, i) : 0;
 
-	return now > before ? now - before : 0;
+	/* What a step of the past begins with (chain/carry.h) may be less than nothing. */
+	return now - before < (uint64_t)1 << 63 ? now - before : 0;
 }
 
 /* Returns how many values a block of buckets from i on holds: its length is fixed, which compilers make the most of. */

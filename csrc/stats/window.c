@@ -2,18 +2,19 @@
 #include "stats/window.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_ROOM 16u
-#define SLACK 0.1 /* of a gap */
+#define TICKS 1073741824.0 /* of the longest time, where times are ticks */
 
 void
 ks_window_init(struct ks_window *w, enum ks_window_kind kind, double seconds)
 {
 	memset(w, 0, sizeof(*w));
 	w->kind = kind;
-	w->seconds = seconds;
+	w->unit = seconds / TICKS;
 }
 
 void
@@ -32,17 +33,23 @@ slot_of(const struct ks_window *w, uint32_t i)
 	return slot < w->cap ? slot : slot - w->cap;
 }
 
+uint32_t
+ks_window_count(const struct ks_window *w)
+{
+	return w->n - w->old;
+}
+
 double
 ks_window_at(const struct ks_window *w, uint32_t i)
 {
-	return w->value[slot_of(w, i)];
+	return w->value[slot_of(w, w->old + i)];
 }
 
-/* A time in ms; it wraps after 49 days, but differences do not. */
+/* A time in ticks; it wraps, but differences of times that a window holds do not. */
 static uint32_t
-ms_of(const struct ks_window *w, double time)
+tick_of(const struct ks_window *w, double time)
 {
-	return (uint32_t)(uint64_t)((time - w->start) * 1000 + 0.5);
+	return (uint32_t)(uint64_t)(time / w->unit + 0.5);
 }
 
 static double
@@ -50,7 +57,13 @@ time_at(const struct ks_window *w, uint32_t i)
 {
 	uint32_t slot = slot_of(w, i);
 
-	return w->time != NULL ? w->time[slot] : w->last - (uint32_t)(ms_of(w, w->last) - w->ms[slot]) / 1000.0;
+	return w->time != NULL ? w->time[slot] : w->last - (uint32_t)(tick_of(w, w->last) - w->tick[slot]) * w->unit;
+}
+
+static double
+value_at(const struct ks_window *w, uint32_t i)
+{
+	return w->value[slot_of(w, i)];
 }
 
 /* --- room ----------------------------------------------------------------------------------- */
@@ -62,19 +75,19 @@ place(struct ks_window *w, double *block, uint32_t cap)
 	w->value = block;
 	w->cap = cap;
 	if (w->kind == KS_WINDOW_RANKED) {
-		w->ms = (uint32_t *)(void *)(block + cap);
-		w->order = w->ms + cap;
+		w->tick = (uint32_t *)(void *)(block + cap);
+		w->order = w->tick + cap;
 	} else {
 		w->time = block + cap;
 	}
 }
 
-/* Makes room for one more, an eighth more than there is; the ring begins at 0 afterwards. */
+/* Makes room for one more, and a thirty-second of what there is; the ring begins at 0 afterwards. */
 static int
 grow(struct ks_window *w)
 {
 	struct ks_window old = *w;
-	uint32_t cap = w->cap + w->cap / 8 + LEAST_ROOM;
+	uint32_t cap = w->cap + w->cap / 32 + LEAST_ROOM;
 	double *block;
 
 	if (cap > KS_WINDOW_MOST) {
@@ -92,7 +105,7 @@ grow(struct ks_window *w)
 		if (w->time != NULL) {
 			w->time[i] = old.time[from];
 		} else {
-			w->ms[i] = old.ms[from];
+			w->tick[i] = old.tick[from];
 			w->order[i] = old.order[i] >= old.head ? old.order[i] - old.head :
 			    old.order[i] + old.cap - old.head;
 		}
@@ -143,25 +156,25 @@ leave(struct ks_window *w, uint32_t slot)
 
 /* --- sums --------------------------------------------------------------------------------------- */
 
+/* Neumaier's: the rounding of each step is summed up beside. */
 static void
-count(struct ks_window_sums *s, double time, double value, double sign)
+sum_add(struct ks_window_sum *s, double value)
 {
-	double t = time - s->time, v = value - s->value;
+	double sum = s->high + value;
 
-	s->t += sign * t;
-	s->v += sign * v;
-	s->tt += sign * t * t;
-	s->tv += sign * t * v;
+	s->low += fabs(s->high) >= fabs(value) ? s->high - sum + value : value - sum + s->high;
+	s->high = sum;
 }
 
-/* Makes the sums anew: what was added and taken away again left its error in them. */
+/* Adds value i to the sums, or with the sign -1 takes it away. */
 static void
-sum_anew(struct ks_window *w)
+count(struct ks_window *w, uint32_t i, double sign)
 {
-	w->sums = (struct ks_window_sums){ .time = time_at(w, 0), .value = ks_window_at(w, 0) };
-	for (uint32_t i = 0; i < w->n; i++)
-		count(&w->sums, time_at(w, i), ks_window_at(w, i), 1);
-	w->removed = 0;
+	if (w->kind == KS_WINDOW_CHANGES && (i == 0 || isnan(value_at(w, i))))
+		return;
+	sum_add(&w->sum, sign * value_at(w, i));
+	if (w->kind == KS_WINDOW_CHANGES)
+		sum_add(&w->length, sign * (time_at(w, i) - time_at(w, i - 1)));
 }
 
 /* --- adding --------------------------------------------------------------------------------------- */
@@ -169,7 +182,7 @@ sum_anew(struct ks_window *w)
 static bool
 sums_up(const struct ks_window *w)
 {
-	return w->kind == KS_WINDOW_ALL || w->kind == KS_WINDOW_SPAN;
+	return w->kind <= KS_WINDOW_CHANGES;
 }
 
 static void
@@ -177,23 +190,23 @@ remove_oldest(struct ks_window *w)
 {
 	if (w->kind == KS_WINDOW_RANKED)
 		leave(w, w->head);
-	else if (sums_up(w))
-		count(&w->sums, time_at(w, 0), ks_window_at(w, 0), -1);
 	w->head = slot_of(w, 1);
 	w->n--;
-	w->removed++;
 }
 
-/* Removes what is too old; a span keeps the last value of those. */
-static void
-expire(struct ks_window *w, double time)
+void
+ks_window_expire(struct ks_window *w, double from)
 {
-	uint32_t keep = w->kind == KS_WINDOW_SPAN ? 1 : 0;
-
-	while (w->n > keep && time - time_at(w, keep) >= w->seconds - SLACK * w->gap)
-		remove_oldest(w);
-	if (w->n > 0 && w->removed > w->n && sums_up(w))
-		sum_anew(w);
+	while (w->n > w->old && time_at(w, w->old) <= from) {
+		if (sums_up(w))
+			count(w, w->old, -1);
+		if (w->old > 0 || (w->kind != KS_WINDOW_SPAN && w->kind != KS_WINDOW_CHANGES))
+			remove_oldest(w);
+		else
+			w->old = 1;
+	}
+	if (w->n == w->old)
+		w->sum = w->length = (struct ks_window_sum){ 0 };
 }
 
 int
@@ -201,31 +214,23 @@ ks_window_add(struct ks_window *w, double time, double value)
 {
 	uint32_t slot;
 
-	if (w->n > 0 && time > w->last)
-		w->gap = time - w->last;
-	w->last = time;
-	expire(w, time);
-	while (w->n > 0 && ((w->kind == KS_WINDOW_LEAST && ks_window_at(w, w->n - 1) >= value) ||
-	    (w->kind == KS_WINDOW_GREATEST && ks_window_at(w, w->n - 1) <= value)))
+	while (w->n > 0 && ((w->kind == KS_WINDOW_LEAST && value_at(w, w->n - 1) >= value) ||
+	    (w->kind == KS_WINDOW_GREATEST && value_at(w, w->n - 1) <= value)))
 		w->n--;
 	if (w->n == w->cap && grow(w) != 0)
 		return -1;
 	slot = slot_of(w, w->n);
 	w->value[slot] = value;
+	w->last = time;
 	if (w->kind == KS_WINDOW_RANKED) {
-		if (w->n == 0)
-			w->start = time;
-		w->ms[slot] = ms_of(w, time);
+		w->tick[slot] = tick_of(w, time);
 		enter(w, slot);
 	} else {
 		w->time[slot] = time;
 	}
 	w->n++;
-	if (sums_up(w)) {
-		if (w->n == 1)
-			w->sums = (struct ks_window_sums){ .time = time, .value = value };
-		count(&w->sums, time, value, 1);
-	}
+	if (sums_up(w))
+		count(w, w->n - 1, 1);
 	return 0;
 }
 
@@ -234,40 +239,60 @@ ks_window_add(struct ks_window *w, double time, double value)
 bool
 ks_window_sum(const struct ks_window *w, double *sum)
 {
-	*sum = w->sums.value * w->n + w->sums.v;
-	return w->n > 0;
+	*sum = w->sum.high + w->sum.low;
+	return w->n > w->old;
 }
 
 bool
 ks_window_rate(const struct ks_window *w, double *per_second)
 {
-	double elapsed = w->n > 1 ? time_at(w, w->n - 1) - time_at(w, 0) : 0;
+	double length = w->length.high + w->length.low;
 
-	if (elapsed <= 0)
+	if (length <= 0)
 		return false;
-	*per_second = (ks_window_at(w, w->n - 1) - ks_window_at(w, 0)) / elapsed;
+	*per_second = (w->sum.high + w->sum.low) / length;
 	return true;
 }
 
 bool
-ks_window_ago(const struct ks_window *w, double *value)
+ks_window_value(const struct ks_window *w, double time, double *value)
 {
-	if (w->n == 0 || w->last - time_at(w, 0) < w->seconds - SLACK * w->gap)
+	uint32_t low = 0, high = w->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (time_at(w, middle) < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == w->n || time_at(w, low) > time)
 		return false;
-	*value = ks_window_at(w, 0);
+	*value = value_at(w, low);
 	return true;
 }
 
 bool
-ks_window_trend(const struct ks_window *w, double *slope, double *now)
+ks_window_trend(const struct ks_window *w, double before, double now, double *slope, double *at_now)
 {
-	const struct ks_window_sums *s = &w->sums;
-	double n = w->n, spread = n * s->tt - s->t * s->t;
+	uint32_t first = w->old > 0 && time_at(w, 0) != before ? 1 : 0, n = w->n - first;
+	double time = 0, value = 0, tt = 0, tv = 0;
 
-	if (w->n < 2 || spread <= 0)
+	for (uint32_t i = first; i < w->n; i++) {
+		time += (time_at(w, i) - now) / n;
+		value += value_at(w, i) / n;
+	}
+	for (uint32_t i = first; i < w->n; i++) {
+		double t = time_at(w, i) - now - time;
+
+		tt += t * t;
+		tv += t * (value_at(w, i) - value);
+	}
+	if (n < 2 || tt <= 0)
 		return false;
-	*slope = (n * s->tv - s->t * s->v) / spread;
-	*now = s->value + s->v / n + *slope * (w->last - s->time - s->t / n);
+	*slope = tv / tt;
+	*at_now = value - *slope * time;
 	return true;
 }
 
