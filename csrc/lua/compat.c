@@ -1,26 +1,7 @@
 /* compat.c - see compat.h. SPDX-License-Identifier: MIT */
 #include "lua/compat.h"
 
-#include <math.h>
 #include <string.h>
-
-void
-ks_lua_checkwhole(lua_State *L, lua_Number n, int i)
-{
-	luaL_argcheck(L, n == floor(n), i, "number has no integer representation");
-}
-
-#if !KS_LUA_INTEGERS
-lua_Integer
-ks_lua_checkinteger(lua_State *L, int i)
-{
-	lua_Number n = luaL_checknumber(L, i);
-
-	ks_lua_checkwhole(L, n, i); /* false for NaN, too */
-	luaL_argcheck(L, n >= -9007199254740992.0 && n <= 9007199254740992.0, i, "number out of range");
-	return (lua_Integer)n;
-}
-#endif
 
 void *
 ks_lua_newuserdata(lua_State *L, size_t size)
@@ -97,23 +78,10 @@ ks_lua_setmetatable(lua_State *L, const char *name)
 	lua_setmetatable(L, -2);
 }
 
-void *
-ks_lua_testudata(lua_State *L, int i, const char *name)
-{
-	void *p = lua_touserdata(L, i);
-
-	if (p == NULL || !lua_getmetatable(L, i))
-		return NULL;
-	luaL_getmetatable(L, name);
-	if (!lua_rawequal(L, -1, -2))
-		p = NULL;
-	lua_pop(L, 2);
-	return p;
-}
-
 void
 ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions)
 {
+	ks_lua_name(L, functions);
 	for (; functions->name != NULL; functions++)
 		ks_lua_setfunction(L, functions->name, functions->func);
 }
@@ -122,6 +90,7 @@ void
 ks_lua_setclosures(lua_State *L, int t, const luaL_Reg *functions, int n)
 {
 	t = ks_lua_absindex(L, t);
+	ks_lua_name(L, functions);
 	for (; functions->name != NULL; functions++) {
 		for (int i = 0; i < n; i++)
 			lua_pushvalue(L, -n);

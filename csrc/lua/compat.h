@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lua/check.h"
+
 #if LUA_VERSION_NUM >= 502
 #define ks_lua_rawlen(L, i) lua_rawlen(L, i)
 #define ks_lua_absindex(L, i) lua_absindex(L, i)
@@ -26,16 +28,6 @@
 #define KS_LUA_INTEGERS 0
 #endif
 
-/* As luaL_checkinteger(), which cuts fractions off where integers are no type of their own: refused here. */
-#if KS_LUA_INTEGERS
-#define ks_lua_checkinteger(L, i) luaL_checkinteger(L, i)
-#else
-lua_Integer ks_lua_checkinteger(lua_State *L, int i);
-#endif
-
-/* Raises an argument error if n, argument i, is not a whole number. */
-void ks_lua_checkwhole(lua_State *L, lua_Number n, int i);
-
 /* A userdata of size bytes, zeroed, with room for one associated table. */
 void *ks_lua_newuserdata(lua_State *L, size_t size);
 
@@ -51,9 +43,6 @@ void ks_lua_setstate(lua_State *L, int first, int second);
 
 /* As luaL_setmetatable: gives the value on top the registered metatable. */
 void ks_lua_setmetatable(lua_State *L, const char *name);
-
-/* As luaL_testudata: the userdata at index i if it has this metatable, else NULL. */
-void *ks_lua_testudata(lua_State *L, int i, const char *name);
 
 /* Puts a copy that no script reaches in the place of an array at index i of the stack; other values stay. */
 void ks_lua_copyarray(lua_State *L, int i);

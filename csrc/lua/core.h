@@ -18,6 +18,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(kstat)           /* kstat.c: one kstat, live or sampled */ \
 	part(kstat_values)    /* kstat_values.c: its statistics; after kstat.c */ \
 	part(directory)       /* directory.c: the names in one */ \
+	part(own)             /* own.c: signals to processes that a screen shows, and what its user chose */ \
 	part(io)              /* io.c: what I/O kstats counted */ \
 	part(find)            /* find.c: kstats of chains, samples and differences */ \
 	part(chain)           /* chain.c */ \

@@ -157,6 +157,30 @@ core_tell(lua_State *L)
 	return 0;
 }
 
+/* usage(message): raises it with the place in the script that called the module */
+static int
+core_usage(lua_State *L)
+{
+	return luaL_error(L, "%s", luaL_checkstring(L, 1));
+}
+
+/* where() -> the place in the script that called the module, as error() puts it before a message, or "" */
+static int
+core_where(lua_State *L)
+{
+	ks_lua_pushplace(L);
+	return 1;
+}
+
+/* own(prefix): see KS_LUA_OWN */
+static int
+core_own(lua_State *L)
+{
+	lua_settop(L, 1);
+	lua_setfield(L, LUA_REGISTRYINDEX, KS_LUA_OWN);
+	return 0;
+}
+
 void
 ks_lua_add_error(lua_State *L)
 {
@@ -164,6 +188,9 @@ ks_lua_add_error(lua_State *L)
 		{ "fail", core_fail },
 		{ "failed", core_failed },
 		{ "tell", core_tell },
+		{ "usage", core_usage },
+		{ "where", core_where },
+		{ "own", core_own },
 		{ NULL, NULL }
 	};
 

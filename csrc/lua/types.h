@@ -49,7 +49,8 @@ struct ks_lua_sample {
 
 struct ks_lua_difference {
 	struct ks_lua_sample *now;
-	struct ks_lua_sample *before; /* NULL: since creation */
+	struct ks_lua_sample *before; /* NULL: since creation, or `alone` */
+	bool alone;                   /* there is no interval */
 };
 
 enum ks_lua_origin { KS_LUA_LIVE, KS_LUA_SAMPLED, KS_LUA_DIFFERING };
@@ -109,6 +110,7 @@ struct ks_lua_place {
 	struct ks_lua_chain *chain;
 	struct ks_lua_sample *sample;         /* NULL: the chain itself */
 	struct ks_lua_difference *difference; /* NULL: the kstats of the sample as they are */
+	bool whole; /* the difference has all kstats of its later sample, some of them without an interval */
 };
 
 /* True while kstats can be added to the sample: its chain is open and was not updated since. */
