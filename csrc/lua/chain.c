@@ -246,7 +246,7 @@ read_again(lua_State *L, struct ks_lua_chain *c, int t)
 	}
 }
 
-/* What an update that returned `id` changed: changed, added, deleted | nil, message, errno. The chain is at index 1. */
+/* What an update that returned `id` changed: id, added, deleted | nil, message, errno. The chain is at index 1. */
 static int
 push_update(lua_State *L, struct ks_lua_chain *c, kid_t id, bool lazily)
 {
@@ -265,7 +265,7 @@ push_update(lua_State *L, struct ks_lua_chain *c, kid_t id, bool lazily)
 		lua_rawgeti(L, 2, 1);
 		read_again(L, c, 3);
 	}
-	lua_pushboolean(L, id > 0);
+	lua_pushinteger(L, id);
 	change = ks_chain_changes(c->kc, &n);
 	push_changes(L, change, n, true);
 	push_changes(L, change, n, false);
@@ -273,8 +273,8 @@ push_update(lua_State *L, struct ks_lua_chain *c, kid_t id, bool lazily)
 }
 
 /*
- * update(chain, lazily) -> changed, added, deleted | nil, message, errno. In a replay: the next sample. lazily: what was
- * read is not read again before somebody asks for it.
+ * update(chain, lazily) -> the new ID of the chain or 0: nothing came or went, added, deleted | nil, message, errno. In a
+ * replay: the next sample. lazily: what was read is not read again before somebody asks for it.
  */
 static int
 chain_update(lua_State *L)
@@ -283,6 +283,45 @@ chain_update(lua_State *L)
 	bool lazily = lua_toboolean(L, 2);
 
 	return push_update(L, c, ks_chain_step(c->kc), lazily);
+}
+
+/*
+ * want(chain, selector) -> added, deleted: what came and went because the chain is to have from now on what the selector
+ * asks for, such as processes; nothing: it stays as it is
+ */
+static int
+chain_want(lua_State *L)
+{
+	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
+	const struct ks_selector *const *also;
+	const struct ks_change *change;
+	int changed;
+	size_t n;
+
+	(void)luaL_checkudata(L, 2, KS_LUA_SELECTOR);
+	lua_settop(L, 2);
+	ks_lua_getuservalue(L, 1);
+	lua_rawgeti(L, 3, 5);
+	ks_lua_copyarray(L, 4);
+	if (lua_isnil(L, 4)) {
+		lua_newtable(L);
+		lua_replace(L, 4);
+	}
+	lua_pushvalue(L, 2);
+	lua_rawseti(L, 4, (int)ks_lua_rawlen(L, 4) + 1);
+	also = ks_lua_checkselectors(L, 4, &n);
+	changed = ks_chain_want(c->kc, also, n);
+	if (changed < 0)
+		return 0;
+	lua_rawseti(L, 3, 4);
+	lua_rawseti(L, 3, 5);
+	if (changed == 0)
+		return 0;
+	c->updates++;
+	change = ks_chain_changes(c->kc, &n);
+	push_changes(L, change, n, true);
+	push_changes(L, change, n, false);
+	return 2;
 }
 
 #define ROUNDING 1000 /* ns; a time of day in seconds is that exact in a Lua number, so that its sample is found */
@@ -409,6 +448,22 @@ CHAIN_PREDICATE(is_interval)
 CHAIN_PREDICATE(ended)
 CHAIN_PREDICATE(damaged)
 
+/* bounds(chain) -> whether a time was asked for, whether this is a capture, when that time begins, seconds, or nil */
+static int
+chain_bounds(lua_State *L)
+{
+	int64_t from;
+	bool is_capture;
+
+	lua_pushboolean(L, ks_chain_is_bounded(ks_lua_checkchain(L, 1)->kc, &from, &is_capture));
+	lua_pushboolean(L, is_capture);
+	if (from == INT64_MIN)
+		lua_pushnil(L);
+	else
+		ks_lua_pushseconds(L, from);
+	return 3;
+}
+
 static int
 chain_time_of_day(lua_State *L)
 {
@@ -493,7 +548,9 @@ ks_lua_add_chain(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "warn_again", chain_warn_again },
+		{ "bounds", chain_bounds },
 		{ "open", chain_open },
+		{ "want", chain_want },
 		{ "when", read_when },
 		{ "user_name", user_name },
 		{ "user_number", find_user },

@@ -227,7 +227,9 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 		else if (strcmp(field, "queue_length") == 0)
 			*queue = (unsigned int)ks_lua_tocount(L, -1);
 		else
-			luaL_error(L, "a device has no field '%s'", field);
+			luaL_error(L, "a device has no field '%s'; expected: name, number, type, interface, pass, priority, "
+			    "block_size, queue_length, busy_time[_ns], creation_time, "
+			    "{read|write|free|other}_{bytes|ops|time|time_ns}", field);
 		check_field(L, field, LUA_TNUMBER);
 	}
 }

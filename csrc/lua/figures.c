@@ -91,7 +91,8 @@ stands_still(const struct ks_delta_cursor *c)
 {
 	size_t at = c->now.record * sizeof(kstat_named_t);
 
-	return !c->d->reset && c->d->now->ks_type == KSTAT_TYPE_NAMED && at + sizeof(kstat_named_t) <= c->prev.size &&
+	return c->d->prev != NULL && !c->d->reset && c->d->now->ks_type == KSTAT_TYPE_NAMED &&
+	    at + sizeof(kstat_named_t) <= c->prev.size &&
 	    memcmp(c->now.data + at, c->prev.data + at, sizeof(kstat_named_t)) == 0;
 }
 
@@ -122,7 +123,7 @@ push_table(lua_State *L, const struct ks_lua_place *p, const struct ks_delta *d,
 	ks_lua_setstring(L, "name", d->now->ks_name);
 	ks_lua_setinteger(L, "instance", d->now->ks_instance);
 	set_values(L, table, d, values);
-	if (p->difference == NULL)
+	if (p->difference == NULL || d->alone)
 		return;
 	ks_lua_pushseconds(L, d->elapsed);
 	lua_setfield(L, table, "elapsed");

@@ -3,6 +3,7 @@
  * that can still grow looks in its chain, and copies what it finds there. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,9 +21,10 @@ ks_lua_can_grow(const struct ks_lua_sample *u)
 void
 ks_lua_checkplace(lua_State *L, int i, struct ks_lua_place *p)
 {
-	*p = (struct ks_lua_place){ NULL, NULL, NULL };
+	*p = (struct ks_lua_place){ .whole = false };
 	if (ks_lua_testudata(L, i, KS_LUA_DIFFERENCE) != NULL) {
 		p->difference = ks_lua_checkdifference(L, i);
+		p->whole = p->difference->alone;
 		p->sample = p->difference->now;
 	} else if (ks_lua_testudata(L, i, KS_LUA_SAMPLE) != NULL) {
 		p->sample = ks_lua_checksample(L, i);
@@ -89,7 +91,8 @@ ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delt
 	if (p->difference == NULL)
 		return 1;
 	before = p->difference->before;
-	return ks_delta_open(delta, before != NULL ? before->s : NULL, delta->now);
+	return (!p->difference->alone && ks_delta_open(delta, before != NULL ? before->s : NULL, delta->now)) ||
+	    (p->whole && ks_delta_alone(delta, delta->now));
 }
 
 /* Pushes the object of a kstat that was found; state: the index of the place's state. As ks_lua_resolve(). */
@@ -240,8 +243,9 @@ ks_lua_selectfrom(lua_State *L, const struct ks_lua_place *p, const struct ks_se
 }
 
 /*
- * select(place, selectors) -> array of kstats, in the order of kstat(8) | nil, message, errno; false and a message if
- * one was not read during the tick of the sample
+ * select(place, selectors[, whole[, most]]) -> array of kstats, in the order of kstat(8) | nil, message, errno; false and
+ * a message if one was not read during the tick of the sample. whole: of a difference also those that its earlier
+ * sample lacks, although they were there, as kstats without an interval. most: the first ones, so many at most.
  */
 static int
 place_select(lua_State *L)
@@ -250,19 +254,20 @@ place_select(lua_State *L)
 	struct ks_selection *sel;
 	struct ks_lua_place p;
 	size_t n;
-	int count = 0, failed;
+	int count = 0, most = (int)luaL_optinteger(L, 4, INT_MAX), failed;
 
-	lua_settop(L, 2);
+	lua_settop(L, 3);
 	ks_lua_checkplace(L, 1, &p);
+	p.whole = p.whole || lua_toboolean(L, 3);
 	ks_lua_getuservalue(L, 1);
 	selectors = ks_lua_checkselectors(L, 2, &n);
 	sel = ks_lua_newselection(L);
 	failed = ks_lua_selectfrom(L, &p, selectors, n, sel);
 	if (failed > 0)
 		return failed;
-	lua_createtable(L, (int)sel->n, 0);
-	for (size_t i = 0; i < sel->n; i++) {
-		int found = push_found(L, 3, &p, sel->ksp[i]);
+	lua_createtable(L, sel->n < (size_t)most ? (int)sel->n : most, 0);
+	for (size_t i = 0; i < sel->n && count < most; i++) {
+		int found = push_found(L, 4, &p, sel->ksp[i]);
 
 		if (found < 0)
 			return ks_lua_fail(L);

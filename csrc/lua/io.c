@@ -39,8 +39,8 @@ io_delta(lua_State *L)
 	else if (!lua_isnoneornil(L, 2))
 		prev = check_sampled(L, 2);
 	if ((u->origin != KS_LUA_DIFFERING && !ks_delta_between(&d, prev, now)) || !ks_delta_io(&d, &io))
-		return ks_lua_failwith(L, ENXIO, "%s:%d:%s was not read", now->ks_module,
-		    now->ks_instance, now->ks_name);
+		return ks_lua_failwith(L, ENXIO, "%s:%d:%s %s", now->ks_module, now->ks_instance, now->ks_name,
+		    d.alone ? "has no interval" : "was not read");
 	lua_pushnumber(L, (lua_Number)io.nread);
 	lua_pushnumber(L, (lua_Number)io.nwritten);
 	lua_pushnumber(L, (lua_Number)io.reads);

@@ -171,7 +171,7 @@ static bool
 push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 {
 	const kstat_t *k = ks_lua_head(L, u);
-	bool differs = u->origin == KS_LUA_DIFFERING, was_read = k->ks_snaptime != 0;
+	bool differs = u->origin == KS_LUA_DIFFERING && !u->delta.alone, was_read = k->ks_snaptime != 0;
 
 	if (is(key, "module"))
 		lua_pushstring(L, k->ks_module);

@@ -208,6 +208,37 @@ kstat_levels(lua_State *L)
 	return push_named(L, &w, 0, ks_lua_pushvalue);
 }
 
+/*
+ * figure(kstat, statistic, what) -> a statistic of a difference as expressions have it, a number or a text: what 0: as it
+ * is now, 1: its change, 2: its rate; nil if there is none
+ */
+static int
+kstat_figure(lua_State *L)
+{
+	struct ks_lua_kstat *u = ks_lua_checkdiffering(L, 1);
+	const char *stat = luaL_checkstring(L, 2), *name;
+	lua_Integer what = luaL_checkinteger(L, 3);
+	struct ks_delta_cursor delta;
+	struct ks_cursor now;
+	struct ks_value v;
+
+	if (what == 0) {
+		ks_cursor_open(&now, u->delta.now);
+		if (!ks_cursor_seek(&now, stat) || !ks_cursor_next(&now, &name, &v))
+			return 0;
+	} else {
+		ks_delta_cursor_open(&delta, &u->delta, u->chain->kc);
+		v = (struct ks_value){ .kind = KS_VALUE_DOUBLE, .bits = 64 };
+		if (what == 1 ? !ks_delta_get(&delta, stat, &v) : !ks_delta_rate(&delta, stat, &v.d))
+			return 0;
+	}
+	if (v.kind == KS_VALUE_STRING)
+		lua_pushlstring(L, v.str, v.len);
+	else if (!ks_lua_pushnumber(L, &v))
+		return 0;
+	return 1;
+}
+
 static int
 push_ns(lua_State *L, const struct ks_value *v)
 {
@@ -251,7 +282,10 @@ kstat_distribution(lua_State *L)
 
 	if (walk_open(L, 1, &w, false) != 0)
 		return ks_lua_fail(L);
-	if (w.u->origin == KS_LUA_DIFFERING && !w.u->delta.reset)
+	if (w.differs && w.u->delta.alone)
+		return ks_lua_failwith(L, ENXIO, "%s:%d:%s has no interval", w.ksp->ks_module, w.ksp->ks_instance,
+		    w.ksp->ks_name);
+	if (w.differs && !w.u->delta.reset)
 		before = w.u->delta.prev;
 	meta = ks_chain_meta(w.u->chain->kc, w.ksp, "buckets");
 	d = ks_lua_newdistribution(L);
@@ -494,6 +528,7 @@ ks_lua_add_kstat_values(lua_State *L)
 		{ "numbers", kstat_numbers },
 		{ "halves", kstat_halves },
 		{ "levels", kstat_levels },
+		{ "figure", kstat_figure },
 		{ NULL, NULL }
 	};
 

@@ -57,18 +57,52 @@ recorder_open_directory(lua_State *L)
 	return *rec != NULL ? 1 : ks_lua_fail(L);
 }
 
-/* add(recorder, chain, selectors) -> true | nil, message, errno */
+/*
+ * Appends what the sample in p has, or, with selectors, what any of the n matches; one that can grow reads that first.
+ */
+static int
+add_sample(lua_State *L, struct ks_recorder *rec, const struct ks_lua_place *p, const struct ks_selector *const *selectors,
+    size_t n)
+{
+	struct ks_sample *s = p->sample->s;
+	struct ks_selection *sel = ks_lua_newselection(L);
+	size_t count = s->n;
+	const kstat_t **copy;
+
+	if (p->chain->kc == NULL)
+		return luaL_error(L, "the kstat chain is closed");
+	if (n > 0) {
+		if (ks_lua_selectfrom(L, p, selectors, n, sel) > 0)
+			return luaL_error(L, "%s", lua_tostring(L, -1));
+		count = sel->n;
+	}
+	copy = ks_lua_newuserdata(L, (count + 1) * sizeof(*copy));
+	for (size_t i = 0; i < count; i++) {
+		struct ks_delta delta = { .now = n > 0 ? NULL : s->ksp[i] };
+
+		if (n > 0 && ks_lua_resolve(p, sel->ksp[i], &delta) < 0)
+			return ks_lua_fail(L);
+		copy[i] = delta.now;
+	}
+	return ks_lua_result(L, ks_recorder_add_copies(rec, p->chain->kc, s, copy, count));
+}
+
+/* add(recorder, chain or sample, selectors) -> true | nil, message, errno */
 static int
 recorder_add(lua_State *L)
 {
 	struct ks_recorder *rec = check_recorder(L);
-	struct ks_lua_chain *c = ks_lua_checkchain(L, 2);
 	const struct ks_selector *const *selectors;
+	struct ks_lua_place p;
 	size_t n;
 
 	lua_settop(L, 3);
+	ks_lua_checkplace(L, 2, &p);
+	luaL_argcheck(L, p.difference == NULL, 2, "a chain or a sample expected, got a difference");
 	selectors = ks_lua_checkselectors(L, 3, &n);
-	return ks_lua_result(L, ks_recorder_add(rec, c->kc, selectors, n));
+	if (p.sample != NULL)
+		return add_sample(L, rec, &p, selectors, n);
+	return ks_lua_result(L, ks_recorder_add(rec, p.chain->kc, selectors, n));
 }
 
 /* Fills in a machine from the table { chain | false, name, shift } on top. */

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "chain/carry.h"
 #include "chain/chain.h"
 #include "lua/core.h"
 #include "lua/error.h"
@@ -135,6 +136,39 @@ sample_add(lua_State *L)
 	return 1;
 }
 
+/*
+ * carry(begin, before, now, is_cut) -> what a step begins with that has reached `now` | nil, message, errno. See
+ * chain/carry.h.
+ */
+static int
+sample_carry(lua_State *L)
+{
+	struct ks_lua_sample *begin = ks_lua_checksample(L, 1), *before = ks_lua_checksample(L, 2);
+	struct ks_lua_sample *now = ks_lua_checksample(L, 3), *u;
+	bool is_cut = lua_toboolean(L, 4);
+	struct ks_sample *s;
+
+	lua_settop(L, 3);
+	s = ks_sample_carry(now->chain->kc, begin->s, before->s, now->s, is_cut);
+	if (s == NULL)
+		return ks_lua_fail(L);
+	if (s == begin->s) {
+		lua_settop(L, 1);
+		return 1;
+	}
+	ks_lua_getuservalue(L, 3);
+	lua_rawgeti(L, -1, 1);
+	u = new_sample(L, 5);
+	if (u == NULL) {
+		ks_sample_free(s);
+		return ks_lua_fail(L);
+	}
+	ks_sample_free(u->s);
+	u->s = s;
+	u->frozen = u->complete = true;
+	return 1;
+}
+
 /* freeze(sample[, complete]): no further kstats are added; complete: it is no error to ask for one that is not there */
 static int
 sample_freeze(lua_State *L)
@@ -207,20 +241,40 @@ sample_length(lua_State *L)
 	return 1;
 }
 
+/* sample_size(sample) -> bytes that its copies take by now */
+static int
+sample_size(lua_State *L)
+{
+	lua_pushnumber(L, (lua_Number)ks_lua_checksample(L, 1)->s->size);
+	return 1;
+}
+
 /* --- differences ------------------------------------------------------------------------------ */
 
-/* difference(now, before) -> the difference of two samples; before nil: since creation */
+/*
+ * difference(now, before) -> the difference of two samples; before nil: since creation; false: without an interval. now
+ * may be a difference: its later sample
+ */
 static int
 difference_new(lua_State *L)
 {
-	struct ks_lua_sample *now = ks_lua_checksample(L, 1);
-	struct ks_lua_sample *before = lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
+	struct ks_lua_sample *now;
+	bool alone = lua_isboolean(L, 2) && !lua_toboolean(L, 2);
+	struct ks_lua_sample *before = alone || lua_isnoneornil(L, 2) ? NULL : ks_lua_checksample(L, 2);
 	struct ks_lua_difference *d;
 
 	lua_settop(L, 2);
+	if (ks_lua_testudata(L, 1, KS_LUA_DIFFERENCE) != NULL) {
+		ks_lua_getuservalue(L, 1);
+		lua_rawgeti(L, -1, 1);
+		lua_replace(L, 1);
+		lua_settop(L, 2);
+	}
+	now = ks_lua_checksample(L, 1);
 	d = ks_lua_newuserdata(L, sizeof(*d));
 	d->now = now;
 	d->before = before;
+	d->alone = alone;
 	ks_lua_setstate(L, 1, 2);
 	ks_lua_setmetatable(L, KS_LUA_DIFFERENCE);
 	return 1;
@@ -243,13 +297,15 @@ sample_subtract(lua_State *L)
 	    kind != NULL ? kind : luaL_typename(L, other));
 }
 
-/* elapsed(difference) -> seconds, nanoseconds between the samples; since creation: of gethrtime() */
+/* elapsed(difference) -> seconds, nanoseconds between the samples; since creation: of gethrtime(); else nothing */
 static int
 difference_elapsed(lua_State *L)
 {
 	struct ks_lua_difference *d = ks_lua_checkdifference(L, 1);
 	hrtime_t elapsed;
 
+	if (d->alone)
+		return 0;
 	if (__builtin_sub_overflow(d->now->s->taken, d->before != NULL ? d->before->s->taken : 0, &elapsed))
 		elapsed = 0; /* moments of a capture may be from anywhere */
 	ks_lua_pushseconds(L, elapsed);
@@ -281,7 +337,9 @@ ks_lua_add_sample(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{ "sample", sample_new },
 		{ "sample_add", sample_add },
+		{ "sample_carry", sample_carry },
 		{ "sample_freeze", sample_freeze },
+		{ "sample_size", sample_size },
 		{ "sample_taken", sample_taken },
 		{ "sample_time_of_day", sample_time_of_day },
 		{ "difference", difference_new },

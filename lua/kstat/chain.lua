@@ -20,9 +20,8 @@ local function only_of(given)
   if given == nil then
     return nil
   end
-  local list, message, errname = selector.list(3,
-    (table.unpack or unpack)(type(given) == "table" and given[1] ~= nil and given or { given }))
-  return list, message, errname
+  local specs = type(given) == "table" and given[1] ~= nil and given or { given }
+  return selector.list((table.unpack or unpack)(specs))
 end
 
 -- Adds selectors of the processes or threads that are meant to a list: true, or numbers and patterns for names.
@@ -47,7 +46,7 @@ local function also_of(source, asked)
   if #list == 0 then
     return nil
   end
-  return selector.list(3, (table.unpack or unpack)(list))
+  return selector.list((table.unpack or unpack)(list))
 end
 
 local function is_of_processes(value)
@@ -185,13 +184,14 @@ local change = {
   __tostring = function(self) return ("%s:%d:%s"):format(self.module, self.instance, self.name) end,
 }
 
---- A kstat that came or went: `module` (string), `instance` (integer), `name` (string); with tostring().
+--- A kstat that came or went, with tostring(): `module` (string) and `name` (string): of the kstat, `instance`
+-- (integer): its number.
 -- @table change
 
 --- Brings the chain up to date, and reads again what was read. In a replay: the next sample, if there
 -- is one. Tables of the path get their new values, kstat objects stay what they are.
 -- @bool[opt] lazily what was read is read again when somebody asks for it, not now
--- @treturn boolean whether kstats came or went
+-- @treturn integer the new ID of the chain, as ks:chain_id() has it; 0: no kstat came or went
 -- @treturn {change,...} those that came
 -- @treturn {change,...} those that are gone
 -- @fails
@@ -203,19 +203,19 @@ local change = {
 -- @number time seconds since 1970
 -- @bool[opt] lazily as of ks:update()
 -- @int[opt=0] back it goes to the sample so many before that one, or to the first one
--- @treturn boolean as ks:update()
+-- @treturn integer as ks:update()
 -- @treturn {change,...}
 -- @treturn {change,...}
 -- @treturn integer how many samples it went back
 -- @fails "ENODATA" no sample is that old: the chain stays where it is; "EOPNOTSUPP" this is the machine; "ESPIPE" a
 -- capture comes from a pipe, which cannot be read twice; "EBADMSG" the file is damaged there
--- @usage if ks:seek(ks:time_of_day() + 600) ~= nil then print(os.date("%T", ks:clock())) end
+-- @usage if ks:seek(ks:time_of_day() + 600) then print(os.date("%T", ks:clock())) end
 -- @function ks:seek
 
 --- Moves a recording or a capture to the sample before this one.
 -- @bool[opt] lazily as of ks:update()
 -- @int[opt=1] back it goes back by so many samples, or to the first one
--- @treturn boolean as ks:update()
+-- @treturn integer as ks:update()
 -- @treturn {change,...}
 -- @treturn {change,...}
 -- @treturn integer how many samples it went back
@@ -226,8 +226,8 @@ for _, name in ipairs({ "update", "seek", "previous" }) do
   local move = core.chain_methods[name]
   methods[name] = function(self, ...)
     object.check(self, "chain", name)
-    local changed, added, deleted, back = move(self, ...)
-    if changed ~= nil then
+    local id, added, deleted, back = move(self, ...)
+    if id then
       for _, list in ipairs({ added, deleted }) do
         for _, one in ipairs(list) do
           setmetatable(one, change)
@@ -236,9 +236,9 @@ for _, name in ipairs({ "update", "seek", "previous" }) do
       path.update(self, added, deleted)
     end
     if back == nil then
-      return changed, added, deleted
+      return id, added, deleted
     end
-    return changed, added, deleted, back
+    return id, added, deleted, back
   end
 end
 
@@ -249,7 +249,7 @@ end
 -- @function ks:sample
 function methods.sample(self, ...)
   object.check(self, "chain", "sample")
-  local list, message, errname = selector.list(2, ...)
+  local list, message, errname = object.selectors(self, ...)
   if list == false then
     return nil, message, errname
   end
@@ -281,7 +281,7 @@ function methods.exposition(self, format, ...)
     local line = require("kstat.unknown").word(format == nil and "the format" or "unknown format", format, expositions)
     error(("bad argument #1 to 'exposition' (%s)"):format(line), 2)
   end
-  local list, message, errname = selector.list(2, ...)
+  local list, message, errname = object.selectors(self, ...)
   if list == false then
     return nil, message, errname
   end
@@ -342,7 +342,7 @@ function methods.render(self, format, ...)
     end
     error(("bad argument #1 to 'render' (%s)"):format(require("kstat.unknown").word("unknown format", format, all)), 2)
   end
-  local list, message, errname = selector.list(2, ...)
+  local list, message, errname = object.selectors(self, ...)
   if list == false then
     return nil, message, errname
   end
@@ -380,8 +380,8 @@ end
 -- @treturn boolean
 -- @function ks:ended
 
---- In a replay: whether this sample makes no difference with the one before, because the machine was started again or
--- nothing was recorded for long in between.
+--- Whether this sample makes no difference with the one before, because the machine was started again or slept, or
+-- nothing was recorded for long in between; live: whether the last update came so late.
 -- @treturn boolean
 -- @function ks:is_cut
 

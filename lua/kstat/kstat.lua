@@ -10,15 +10,17 @@
 -- `k:get("name")` finds a statistic of such a name. Of a mistyped one a line on
 -- standard error says what was probably meant.
 --
--- Fields of a kstat: `module` (string), `instance` (integer), `name` (string), `class` (string), `type`
--- ("raw"|"named"|"intr"|"io"|"timer"), `crtime` (number) and `snaptime` (?number) in seconds, `crtime_ns` (integer) and
--- `snaptime_ns` (?integer) in exact nanoseconds (snaptime is nil before the first read), `writable` (boolean);
--- `publisher` (?string), the name of the publication that it belongs to (kstat_publish), `publisher_uid` (?integer),
--- the number of the user who owns that, and `publisher_pid` (?integer), the process that opened it, while the chain has
--- the kstat: nil for kstats of the machine, and of older recordings. `tostring(k)` is "module:instance:name". In a
--- recording of several machines (kstatlua convert) each kstat has the statistic `host`.
--- In a difference also `elapsed` (?number) and `elapsed_ns` (?integer), between the two snaptimes, and `reset`
--- (?boolean), true if the kstat was created anew in between and counts from then.
+-- Fields of a kstat: `module` (string): the driver or subsystem, `instance` (integer): its number, `name` (string): its
+-- own name, `class` (string): of kstats of one kind, `type` ("raw"|"named"|"intr"|"io"|"timer"): how its data are laid
+-- out, `crtime` (number): when it was created, in seconds, `snaptime` (?number): when it was read, in seconds; nil
+-- before the first read, `crtime_ns` (integer) and `snaptime_ns` (?integer): the same in exact nanoseconds, `writable`
+-- (boolean): whether `k:write` may be used; `publisher` (?string), the name of the publication that it belongs to
+-- (kstat_publish), `publisher_uid` (?integer), the number of the user who owns that, and `publisher_pid` (?integer),
+-- the process that opened it, while the chain has the kstat: nil for kstats of the machine, and of older recordings.
+-- `tostring(k)` is "module:instance:name". In a recording of several machines (kstatlua convert) each kstat has the
+-- statistic `host`. In a difference also `elapsed` (?number) and `elapsed_ns` (?integer): between the two snaptimes, in
+-- seconds and in nanoseconds, and `reset` (?boolean), true if the kstat was created anew in between and counts from
+-- then.
 -- @table kstat
 
 local core = require("kstat.core")
@@ -73,9 +75,9 @@ local methods = core.kstat_methods
 
 --- What a statistic means.
 -- @string statistic
--- @treturn table|nil `kind` ("counter"|"gauge"|"text"|"time"), `type` (string: what it measures: "bytes",
--- "duration", …), `unit` (string: "ns", "pages", "" for a plain count), `scale` (number, by which the stored value
--- is multiplied to be in the base unit), `description` (string); nil if nothing is known
+-- @treturn table|nil `kind` ("counter"|"gauge"|"text"|"time"): of its values, `type` (string: what it measures:
+-- "bytes", "duration", …), `unit` (string: "ns", "pages", "" for a plain count), `scale` (number, by which the stored
+-- value is multiplied to be in the base unit), `description` (string); nil if nothing is known
 -- @function k:meta
 
 --- Gives statistics new values, all or none, as far as kstat_write() lets.

@@ -9,6 +9,8 @@
 --     for k, statistic, value in x:values("sd:::/^n/") do
 --     x.sd[0].sd0.nread               see kstat.path
 --
+-- Of what is listed only for those who ask, such as `{ class = "process" }`, a chain looks for what a selector, or the
+-- module of `lookup`, is the first to spell out, and has it from then on.
 -- A sample of `kstat.every` raises if it is asked, after its tick, for a kstat that was not read during the tick.
 -- Methods and fields come before modules of the same name: `x:module("select")` is the module's.
 --
@@ -16,6 +18,7 @@
 local core = require("kstat.core")
 local path = require("kstat.path")
 local selector = require("kstat.selector")
+require("kstat.mistake")
 
 local object = {}
 
@@ -60,13 +63,62 @@ object.check = check
 -- @treturn {[integer]={[string]={[string]=value}}}|nil instances, see kstat.path
 -- @function x:module
 
+-- Lets a chain have what a selector is the first to ask for, such as processes. Returns whether kstats came or went.
+local function want(ks, sel)
+  local notes, fields = core.notes(ks), sel:fields()
+  local id = table.concat({ fields.module, fields.instance, fields.name, fields.class }, "\0")
+  notes.wanted = notes.wanted or {}
+  if notes.wanted[id] then
+    return false
+  end
+  notes.wanted[id] = true
+  local added, deleted = core.want(ks, sel)
+  if added then
+    notes.wanted[fields.module] = true
+    path.update(ks, added, deleted)
+  end
+  return added ~= nil
+end
+
+--- Compiles the selectors that are given to a method, and lets a chain have what they are the first to ask for.
+-- @param x
+-- @param ... selectors
+-- @return as selector.list()
+function object.selectors(x, ...)
+  local list, message, errname = selector.list(...)
+  for i = 1, list and core.kind(x) == "chain" and #list or 0 do
+    want(x, list[i])
+  end
+  return list, message, errname
+end
+
+-- The same for what is looked for by its name.
+local function want_named(ks, module, instance)
+  if type(module) ~= "string" or core.lookup(ks, module) and not (core.notes(ks).wanted or {})[module] then
+    return false
+  end
+  local sel = core.selector({ module = module, instance = instance and core.tostring(instance) })
+  return sel and want(ks, sel)
+end
+
 -- The Lua methods of one kind of object: "chain", "sample" or "difference".
 function object.methods(kind)
   local methods = { lookup = core.lookup }
 
+  if kind == "chain" then
+    function methods.lookup(self, module, instance, name)
+      local k = core.lookup(self, module, instance, name)
+      if not k then
+        want_named(self, module, instance)
+        return core.lookup(self, module, instance, name)
+      end
+      return k
+    end
+  end
+
   function methods.select(self, ...)
     check(self, kind, "select")
-    local list, message, errname = selector.list(2, ...)
+    local list, message, errname = object.selectors(self, ...)
     if list == false then
       return nil, message, errname
     end
@@ -80,7 +132,7 @@ function object.methods(kind)
 
   -- For the iterators, which can only raise.
   local function found(self, ...)
-    local list, message = selector.list(3, ...)
+    local list, message = object.selectors(self, ...)
     if list == false then
       error(message, 3)
     end

@@ -2,7 +2,7 @@
 --
 --     local recording = require("kstat.recording")
 --     local rec = assert(recording.open("today.rec"))
---     for _ = 1, 10 do assert(rec:add(ks)); ks:update() end
+--     for now in kstat.every(5, 720, { select = "cpu_stat" }) do assert(rec:add(now)) end
 --     rec:close()
 --
 -- `kstat.open("today.rec")` reads one. A sample is written whole or not at all: what a killed program or
@@ -49,7 +49,7 @@ function recording.memory()
 end
 
 --- How much a directory keeps: `keep` (?number): seconds (14 days), of which a file is removed when its last sample is
--- older; `keep_bytes` (?integer): of all its files together (1 GiB), of which the oldest go first. Above 0.
+-- older; `keep_bytes` (?integer): bytes of all its files together (1 GiB), of which the oldest go first. Above 0.
 -- @table directory_limits
 
 --- Opens a directory of recordings for writing, and makes it if there is none: a file a day (UTC), a new one also after
@@ -64,6 +64,14 @@ end
 function recording.directory(path, limits)
   check_path(path, "directory")
   limits = limits or {}
+  if type(limits) ~= "table" then
+    core.usage(("bad argument #2 to 'directory' (table expected, got %s)"):format(type(limits)))
+  end
+  for field in pairs(limits) do
+    if field ~= "keep" and field ~= "keep_bytes" then
+      core.usage(require("kstat.unknown").word("directory: unknown field", field, { keep = true, keep_bytes = true }))
+    end
+  end
   return made(core.recorder_directory(path, limits.keep or 14 * 86400, limits.keep_bytes or 2 ^ 30))
 end
 
@@ -74,19 +82,20 @@ function writer:path()
   return self.recorder:path()
 end
 
---- Reads kstats now and appends them as one sample. After a failure the file ends with the sample
--- before, and the next call tries again.
--- @tparam chain ks
--- @tparam spec ... selectors; none: every kstat. A statistic in them does not matter: kstats are recorded whole.
+--- Appends one sample: of a chain what is read now, or the sample at hand, as one of `kstat.every`, as it is. After a
+-- failure the file ends with the sample before, and the next call tries again.
+-- @tparam chain|sample x
+-- @tparam spec ... selectors; none: every kstat of the chain, or all that the sample has read. A statistic in them does
+-- not matter: kstats are recorded whole.
 -- @treturn boolean true
 -- @fails "ENOSPC", …
 -- @function rec:add
-function writer:add(ks, ...)
-  local list, message, errname = selector.list(2, ...)
+function writer:add(x, ...)
+  local list, message, errname = selector.list(...)
   if list == false then
     return nil, message, errname
   end
-  return self.recorder:add(ks, list)
+  return self.recorder:add(x, list)
 end
 
 --- Samples written so far.
@@ -103,10 +112,10 @@ function writer:size()
   return self:status().size
 end
 
---- What became of the samples: `samples` (integer): written, `bytes` (integer): of these, `dropped` (integer): samples
--- that were not written, `waiting` (integer): samples that are not written yet, `write_ns` (integer): nanoseconds that
--- writing took, `size` (integer): bytes of all files, `problem` (?string): why samples are not written now. A file has
--- `samples` and `size` alone; the others are 0.
+--- What became of the samples: `samples` (integer): how many were written, `bytes` (integer): bytes of these, `dropped`
+-- (integer): samples that were not written, `waiting` (integer): samples that are not written yet, `write_ns`
+-- (integer): nanoseconds that writing took, `size` (integer): bytes of all files, `problem` (?string): why samples are
+-- not written now. A file has `samples` and `size` alone; the others are 0.
 -- @table recording_status
 
 --- What became of the samples so far; after `rec:close()` of all of them.

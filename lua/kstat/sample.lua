@@ -79,7 +79,7 @@ local difference = object.methods("difference")
 -- @function difference:rate
 function difference.rate(self, spec)
   object.check(self, "difference", "rate")
-  local sel, message = selector.compile(spec, 2)
+  local sel, message = selector.compile(spec)
   if not sel then
     error(message, 2)
   end
@@ -135,7 +135,7 @@ function sample.begin(ks, list, begin)
     begin(prev)
   end
   ok, message, errname = core.chain_methods.update(ks, true)
-  if ok ~= nil then
+  if ok then
     now, message, errname = core.sample(ks, prev, list)
   end
   if not now then

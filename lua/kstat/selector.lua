@@ -13,7 +13,8 @@
 --
 -- @module kstat.selector
 
---- A selector as a table: `module`, `name`, `statistic` and `class` (?string), `instance` (?string|integer).
+--- A selector as a table: `module`, `name`, `statistic` and `class` (?string): a specifier, nil: any; `instance`
+-- (?string|integer): the same, or the number.
 -- @table fields
 
 --- Whether a compiled selector selects a kstat, and a statistic of this name.
@@ -43,24 +44,24 @@ end
 
 local fields = { module = true, instance = true, name = true, statistic = true, class = true }
 
--- Returns the text of a specifier in a table; an instance may be a number. Mistakes raise at `level`.
-local function specifier(field, value, level)
+-- Returns the text of a specifier in a table; an instance may be a number.
+local function specifier(field, value)
   if type(value) == "string" then
     return value
   elseif field == "instance" and type(value) == "number" and value % 1 == 0 then
     return ("%d"):format(value)
   end
-  error(("selector field '%s': %s expected, got %s"):format(field,
-    field == "instance" and "string or integer" or "string", type(value)), level + 1)
+  core.usage(("selector field '%s': %s expected, got %s"):format(field,
+    field == "instance" and "string or integer" or "string", type(value)))
 end
 
-local function from_table(spec, level)
+local function from_table(spec)
   local texts = {}
   for field, value in pairs(spec) do
     if not fields[field] then
-      error(require("kstat.unknown").line("unknown selector field", tostring(field), fields), level)
+      core.usage(require("kstat.unknown").word("unknown selector field", tostring(field), fields))
     end
-    texts[field] = specifier(field, value, level)
+    texts[field] = specifier(field, value)
   end
   return core.selector(texts)
 end
@@ -82,33 +83,29 @@ end
 
 --- Compiles a selector. It can be used wherever one is expected, any number of times.
 -- @tparam spec spec see above; a compiled one is returned as it is
--- @int[opt=1] level where a mistake is reported: 1 is the caller of this function
 -- @treturn selector
 -- @fails "EINVAL": the message says what is wrong, and where in the expression
 -- @raise if spec is of another type, or a table with unknown fields
-function selector.compile(spec, level)
-  level = level or 1
+function selector.compile(spec)
   if type(spec) == "string" then
     return from_text(spec)
   elseif type(spec) == "table" then
-    local sel, message, errname = from_table(spec, level + 2)
-    return sel, message, errname -- no tail call: levels count
+    return from_table(spec)
   elseif core.kind(spec) == "selector" then
     return spec
   end
-  error("selector expected (string or table), got " .. type(spec), level + 1)
+  core.usage("selector expected (string or table), got " .. type(spec))
 end
 
 -- Compiles several. nil: there are none. false, message, errno name: one is bad.
--- level: as that of compile().
-function selector.list(level, ...)
+function selector.list(...)
   local n = select("#", ...)
   if n == 0 then
     return nil
   end
   local list = {}
   for i = 1, n do
-    local sel, message, errname = selector.compile((select(i, ...)), level + 1)
+    local sel, message, errname = selector.compile((select(i, ...)))
     if not sel then
       return false, message, errname
     end

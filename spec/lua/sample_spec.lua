@@ -1,5 +1,6 @@
 -- Samples, differences and rates of the Lua module.
 local capture = require("support.capture")
+local core = require("kstat.core")
 local kstat = require("kstat")
 local run = require("support.run")
 
@@ -338,6 +339,42 @@ describe("a difference", function()
     local d = list[1] - list[1]
     assert.equal(0, d.app[0].a.n)
     assert.is_nil(d:lookup("app", 0, "a"):rate("n"))
+  end)
+
+  it("without an interval has what is now, and nothing that is counted", function()
+    local now = samples({ { named("a", 1, 10, '"n":100,"x":1.5,"s":"t"'),
+      capture.kstat("sd", 0, "sd0", "disk", 3, 1, 10, '"nread":512,"nwritten":0,"reads":1,"writes":0,"wtime":0,'
+        .. '"wlentime":0,"wlastupdate":0,"rtime":0,"rlentime":0,"rlastupdate":9,"wcnt":2,"rcnt":0'),
+      capture.kstat("app", 0, "h", "histogram", 1, 1, 10, '"buckets":[0,6,3],"type":"linear","range_min":0,'
+        .. '"range_max":200,"stepping":100,"sum":800,"min":10,"max":190,"out_of_range":0'), },
+      { named("b", 1, 11, '"n":1') } })[1]
+    local d = core.difference(now, false)
+    assert.same({ 3, 0 }, { #d:select(), select("#", core.difference_elapsed(d)) })
+    local k, sd, h = d:lookup("app", 0, "a"), d:lookup("sd", 0, "sd0"), d:lookup("app", 0, "h")
+    assert.same({ x = 1.5, s = "t", class = "misc", crtime = 1, snaptime = 10 }, k:data())
+    assert.same({ [2] = 1.5, [3] = "t" }, { k:get("n", "x", "s") })
+    assert.same({}, { k:rate("n", "x"), k.elapsed, k.elapsed_ns, k.reset, k:before(), d.elapsed, d.elapsed_ns })
+    assert.equal(100, k:now():get("n"))
+    local names, values = {}, {}
+    assert.same({ 1, "x", 1.5 }, { core.numbers(k, nil, names, values), names[1], values[1] })
+    assert.equal(0, core.numbers(k, nil, names, values, true))
+    assert.same({ 2 }, { sd:get("wcnt", "reads", "rtime") })
+    assert.same({ nil, "sd:0:sd0 has no interval", "ENXIO" }, { kstat.io.rates(sd) })
+    assert.same({ nil, "app:0:h has no interval", "ENXIO" }, { h:distribution() })
+    assert.same({ [3] = "linear" }, { h:get("p50", "sum", "type") })
+  end)
+
+  it("has those that were away if it is asked for them, without an interval", function()
+    local list = samples({
+      { named("stays", 1, 10, '"n":1') },
+      { named("stays", 1, 12, '"n":5'), named("back", 1, 12, '"n":7,"x":2.5'), named("young", 11, 12, '"n":3') },
+    })
+    local d, found = list[2] - list[1], {}
+    assert.equal(2, #core.select(d, nil))
+    for _, k in ipairs(core.select(d, nil, true)) do
+      found[#found + 1] = { k.name, k.elapsed or "none", k:get("n") or "none", k:rate("n") or "none", k:get("x") }
+    end
+    assert.same({ { "back", "none", "none", "none", 2.5 }, { "stays", 2, 4, 2 }, { "young", 1, 3, 3 } }, found)
   end)
 
   it("keeps its samples alive", function()

@@ -162,8 +162,8 @@ describe("a replay", function()
 
   it("says that a light keyframe behind a keyframe of an older version is damage", function()
     support.write_file(dir .. "/recording", "kstat-recording\n" ..
-      "KSK4\006\000\000\000\000\000\246\213Y\230\233\024\168\006\232?b`\000\001\000\000" ..
-      "KSL5\006\000\000\000\000\202\144\017Z\230\233\024\142\011Z\016b`\000\003\000\000")
+      "KSK4\006\000\000\000\000\000\000\000\000\000\000\000\165\176\211.b`\000\001\000\000" ..
+      "KSL5\006\000\000\000\000\000\000\000\000\000\000\000\000B\241\027b`\000\003\000\000")
     local ks = assert(kstat.open(dir .. "/recording"))
     assert.same({ nil, dir .. "/recording: damaged at byte 42", "EBADMSG" }, { ks:update() })
   end)
