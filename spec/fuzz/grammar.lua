@@ -13,18 +13,18 @@ local SEEDS = {
     "max(a, b, 3)", "(1 + 2) * -x ^ 2", "delta(wcnt) % 7", "per_tick(x)", "mean(reads) == 0", "a / sum(a) over all",
     "avg(svc_t, 60s) - svc_t ago 1m", "until(a, 0, 30m) < 3600 and not name =~ /^s/i", "share(buckets, 0.1s)",
     "rate(reads, 5m)", "trend(nread, 100ms)" },
-  aggregation = { "sum by (module)", "top 5 by (name) of rate(nread)", "quantize", "lquantize(0, 100, 10) by (class)",
-    "avg, max, p99 by (module, instance) of svc_t over time", "ewma(x, 10)", "llquantize(x, 10, 0, 6, 20)",
+  aggregation = { "sum by (module)", "top 5 sum(rate(nread)) by (name)", "quantize", "lquantize(0, 100, 10) by (class)",
+    "avg(svc_t), max(svc_t, 60s), p99 by (module, instance)", "ewma(x, 10)", "max(sum(x) by (name)) having sum(x) > 4",
     "sum(rate(errors)) / sum(rate(get + post)) by (state)", "bottom 3 max(u) - min(u) by (name, time(60))",
     'p99(latency, 1h) by (module) where state == "on" or n >= 3 and not name =~ /x/', "x / sum(x) over all by ($1)",
-    "max(sum(x), 5m) of y where rate(z) != 0", "until(sum(x), 1e3, 1h), distinct(state), p(x, 99.95)" },
+    "max(sum(x), 5m) where rate(z) != 0", "until(sum(x), 1e3, 1h), distinct(state), p(x, 99.95)" },
   selector = { "unix:0:system_misc:nproc", "sd:::/^n(read|written)$/", "kstat:/disk/sd/sda/0", "*:1:??:[a-c]*", ":::",
     "/x{1,3}/i:0", "zfs:0:arcstats:hits" },
   options = { "-x -z 1 5", "--sort=-reads --csv sda 1", "-jT d 0.5 2", "-- -x 1", "--filter /a|b/ -y",
     "--timestamp d --page 3", "-h", "--nonsense", "1e3 2", "-T", "--sort" },
 }
 local PIECES = { "(", ")", "'", "\"", "/", ":", ",", " ", "-", "--", "=", "*", "9", "0x", "1e999", "by", "of", "rate",
-  "p", "\0", "\255", "[", "]", "{", "}", "\\", "%", "nan", "over time", "^", ".", "..", "\n" }
+  "p", "\0", "\255", "[", "]", "{", "}", "\\", "%", "nan", "over all", "^", ".", "..", "\n" }
 
 local seconds, seed = tonumber(arg[1]) or 10, tonumber(arg[2]) or 1
 math.randomseed(seed)

@@ -42,11 +42,6 @@ describe("a question", function()
     assert.equal("100 * (sum(u) + 1) / count(u) 2033.3333333333333\n", answer("100 * (sum(u) + 1) / count(u)"))
   end)
 
-  it("means the same in the short form", function()
-    local long = answer("sum(rate(get)), max(rate(get)) by (module)")
-    assert.equal(answer("sum, max by (module) of rate(get)"), (long:gsub("%(rate%(get%)%)", "")))
-  end)
-
   it("has parts of all, in groups, of single kstats and in columns", function()
     assert.equal("mail:sum(u) / sum(u) over all 0.5\nweb:sum(u) / sum(u) over all 0.5\n",
       answer("sum(u) / sum(u) over all by (module)"))
@@ -58,43 +53,52 @@ describe("a question", function()
     assert.equal("n   %\nw3 50\nw1 17\n", table.concat(text))
   end)
 
-  it("has no value where something outside of reducers is of several kstats, or nothing was there", function()
-    assert.equal("mail:u + 0 30\nweb:u + 0 -\n", answer("u + 0 by (module)"))
+  it("says what to type where something outside of reducers is of several kstats", function()
+    assert.equal("1:web:u + 0 10\n2:web:u + 0 20\n3:mail:u + 0 30\n", answer("u + 0 by (instance, module)"))
+    assert.error_matches(function() answer("u + 0 by (module)") end,
+      "'u %+ 0' is of several kstats here: avg%(u %+ 0%)?")
+  end)
+
+  it("has no value where nothing was there", function()
     assert.equal("mail:sum(u) / sum(post) -\nweb:sum(u) / sum(post) -\n", answer("sum(u) / sum(post) by (module)"))
     assert.equal("mail:sum(nothing) + sum(u) -\nweb:sum(nothing) + sum(u) -\n",
       answer("sum(nothing) + sum(u) by (module)"))
   end)
 
   it("has statistics as keys, and leaves out what lacks them", function()
-    assert.equal("busy:sum 40\nidle:sum 20\n", answer("sum by (state) of u"))
-    assert.equal("10:web:sum 10\n20:web:sum 20\n30:mail:sum 30\n", answer("sum by (u, module) of u"))
-    assert.equal("", answer("sum by (nothing) of u"))
-    local r = run.run({ "kstat", "-r", path, "-a", "sum by (staet) of u" })
+    assert.equal("busy:sum(u) 40\nidle:sum(u) 20\n", answer("sum(u) by (state)"))
+    assert.equal("10:web:sum(u) 10\n20:web:sum(u) 20\n30:mail:sum(u) 30\n", answer("sum(u) by (u, module)"))
+    assert.equal("", answer("sum(u) by (nothing)"))
+    local r = run.run({ "kstat", "-r", path, "-a", "sum(u) by (staet)" })
     assert.same({ 1, "", "kstat: no selected kstat has 'staet'; did you mean 'state'?\n" }, { r.status, r.out, r.err })
     assert.equal("kstat: no selected kstat has 'modul'; did you mean 'module'?\n",
-      run.run({ "kstat", "-r", path, "-a", "sum by (modul) of u" }).err)
+      run.run({ "kstat", "-r", path, "-a", "sum(u) by (modul)" }).err)
   end)
 
   it("has filters of numbers, texts and regular expressions", function()
     for filter, want in pairs({
       ["rate(get) > 1"] = 10, ["rate(get) >= 1 and rate(errors) < 1"] = 20, ['state == "busy"'] = 40,
       ['not state == "busy"'] = 20, ['state != "busy" or u == 30'] = 50, ["module =~ /^WE/i"] = 30,
-      ["u <= 20"] = 30, ["nothing > 1 or u == 10"] = 10, ["name =~ /w[12]/ and not (u / 0 > 1)"] = "",
+      ["u <= 20"] = 30, ["nothing > 1 or u == 10"] = 10, ["name =~ /w[12]/ and not (u / 0 > 1)"] = "-",
     }) do
-      assert.equal(want == "" and "" or ("sum %d\n"):format(want), answer("sum of u where " .. filter), filter)
+      assert.equal(("sum(u) %s\n"):format(want), answer("sum(u) where " .. filter), filter)
     end
   end)
 
   it("has the smallest first with bottom", function()
-    assert.equal("w1:sum 10\nw2:sum 20\n", answer("bottom 2 by (name) of u"))
-    assert.equal("w3:max 30\n", answer("top 1 max by (name) of u"))
+    assert.equal("w1:sum(u) 10\nw2:sum(u) 20\n", answer("bottom 2 sum(u) by (name)"))
+    assert.equal("w3:max(u) 30\n", answer("top 1 max(u) by (name)"))
   end)
 
   it("takes rates of counters alone for rate(*)", function()
-    local r = run.run({ env = run.tree_env("small"), "kstat", "-pa", "count by (statistic) of rate(*)",
+    local r = run.run({ env = run.tree_env("small"), "kstat", "-pa", "count(rate(*)) by (statistic)",
       "::system_misc" })
-    assert.truthy(r.out:find("lbolt:count", 1, true), r.out)
+    assert.truthy(r.out:find("lbolt:count(rate(*))", 1, true), r.out)
     assert.is_nil(r.out:find("nproc", 1, true))
+  end)
+
+  it("says so where an expression is a text and its reducer of numbers", function()
+    assert.error_matches(function() answer("sum(name) by (module)") end, "sum%(%) is of numbers, and 'name' is a text")
   end)
 
   it("counts and names texts", function()
@@ -107,14 +111,15 @@ describe("a question", function()
     for text, want in pairs({
       ["rate(sum(x))"] = "rate() stands inside of reducers, as in sum(rate(x)), at character 1",
       ["sum(x) / smu(y)"] = "there is no function 'smu'; did you mean 'sum'?, at character 10",
+      ["round(x, 0)"] = "round() takes a step that is not 0, at character 10",
       ["time(60)"] = "there is no function 'time', at character 1",
       ["x over all"] = "over all follows a reducer, such as sum(x) over all, at character 3",
-      ["sum(sum(x) over all)"] = "over all is for kstat -a and the columns of reports,",
-      ["sum of x where y =~ /(/"] = "missing closing parenthesis",
-      ["sum of x where y =~ z"] = "a /regular expression/ expected at character 21",
-      ['sum of x where y == "z'] = "a closing quote expected at character 23",
-      ["sum of x where "] = "an expression expected at character 16",
-      ["sum of x of y"] = "of is there twice, at character 10",
+      ["sum(sum(x) over all)"] = "stands within a reducer",
+      ["sum(x) where y =~ /(/"] = "missing closing parenthesis",
+      ["sum(x) where y =~ z"] = "a /regular expression/ expected at character 19",
+      ['sum(x) where y == "z'] = "a closing quote expected at character 21",
+      ["sum(x) where "] = "an expression expected at character 14",
+      ["sum(x) where y where z"] = "where is there twice, at character 16",
       ["sum(x), sum(x)"] = "'sum(x)' is there twice",
       ["sum yb (module)"] = "expected at character 5 of 'sum yb (module)'; did you mean 'by'?",
       ["top 3 yb (module)"] = "there is no function 'yb'; did you mean 'by'?, at character 7",
@@ -202,20 +207,20 @@ describe("a distribution in a question", function()
   end
 
   it("is merged, and is of the interval", function()
-    near(100e6, "p50 of latency")
+    near(100e6, "p50(latency)")
     near(200e6, "p99(latency)")
-    near(200e6, "p(latency, 99.95) of x")
+    near(200e6, "p(latency, 99.95)")
     near(125.25e6, "mean(latency)")
-    near(200e6, "max of latency")
-    near(1e6, "min of latency")
-    near(25.05e9, "sum of latency")
-    near(200, "count of latency")
+    near(200e6, "max(latency)")
+    near(1e6, "min(latency)")
+    near(25.05e9, "sum(latency)")
+    near(200, "count(latency)")
     near(0.5, "share(latency, 0.1s)")
     near(0.25, "share(latency, 50500000)")
-    near(99e6, "p99 of buckets where instance == 1", "asked::latency")
-    near(99e6, "min(p99(latency))")
+    near(99e6, "p99(buckets) where instance == 1", "asked::latency")
+    near(99e6, "min(p99(latency) by (instance))")
     near(0.5, "sum(latency) / sum(latency) over all * 0.5")
-    assert.same({ 99 }, { math.floor(ask("p99 by (instance) of latency"):get(1) / 1e6 + 0.5) })
+    assert.same({ 99 }, { math.floor(ask("p99(latency) by (instance)"):get(1) / 1e6 + 0.5) })
   end)
 
   it("is merged over the intervals of a window", function()
@@ -232,9 +237,9 @@ describe("a distribution in a question", function()
     for k in (now - before):each("asked:2:latency") do
       assert.is_true(math.abs(200 - expression.compile("p99(latency) / 1000000")({ kstat = k })) < 2.2)
       assert.equal(100, expression.compile("count(buckets)")({ kstat = k }))
-      local state = { tick = 1, first = false, seen = {}, time = 1 }
-      for _, first in ipairs({ true, false, false }) do -- of the interval, not of those so far
-        state.tick, state.first = state.tick + 1, first
+      local state = { tick = 1 }
+      for _ = 1, 3 do -- of the interval, not of those so far
+        state.tick = state.tick + 1
         assert.is_true(math.abs(200e6 - expression.compile("p50(latency)", state)({ kstat = k })) < 2.2e6)
       end
       assert.equal(1, expression.compile("share(latency, 1s)")({ kstat = k }))
@@ -242,16 +247,16 @@ describe("a distribution in a question", function()
   end)
 
   it("is drawn, also over time", function()
-    assert.matches("134217728 |@@@@@@@@@@@@@@@@@@@@ +100\n", ask("quantize of latency"):text())
-    local agg = ask("heat of latency")
+    assert.matches("134217728 |@@@@@@@@@@@@@@@@@@@@ +100\n", ask("quantize(latency)"):text())
+    local agg = ask("heat(latency)")
     agg:text()
     assert.truthy(agg:text():gsub("█", "#"):find("134217728 |## ", 1, true))
-    assert.matches('{"heat":%[%[524288,1048576,1%],', (agg:render("json")))
+    assert.matches('{"heat%(latency%)":%[%[524288,1048576,1%],', (agg:render("json")))
   end)
 
   it("has no layout among the numbers that are reduced", function()
     local keys = {}
-    for key in ask("count by (statistic)"):each() do
+    for key in ask("count(*) by (statistic)"):each() do
       keys[key[1]] = true
     end
     assert.is_true(keys.max)
@@ -265,11 +270,11 @@ describe("a distribution in a question", function()
   end)
 
   it("does not merge with another unit, and is told where it is no number", function()
-    for _, question in ipairs({ "sum of latency / 1000", "sum of -latency", "count of latency > 5" }) do
+    for _, question in ipairs({ "sum(latency / 1000)", "sum(-latency)", "count(latency > 5)" }) do
       assert.error_matches(function() ask(question) end, "a distribution is no number: p99%(x%), mean")
     end
-    for question, want in pairs({ ["p99 of buckets"] = "asked:1:latency is in ns and asked:1:size in bytes",
-      ["stddev of latency"] = "stddev() is of numbers, and 'latency' is a distribution" }) do
+    for question, want in pairs({ ["p99(buckets)"] = "asked:1:latency is in ns and asked:1:size in bytes",
+      ["stddev(latency)"] = "stddev() is of numbers, and 'latency' is a distribution" }) do
       local agg = assert(kstat.aggregate(question))
       local same, message, errname = agg:add(now - before, "asked")
       assert.same({ nil, "EINVAL" }, { same, errname })
@@ -278,10 +283,10 @@ describe("a distribution in a question", function()
   end)
 
   it("does not end a command that also sees distributions of another unit: a line names them once", function()
-    local r = run.run({ "kstat", "-a", "count of buckets", "-m", "asked", "0.01", "3" })
+    local r = run.run({ "kstat", "-a", "count(buckets)", "-m", "asked", "0.01", "3" })
     assert.equal(0, r.status)
     assert.matches("^kstat: %-a: asked:1:latency is in ns and asked:1:size in bytes:[^\n]* left out\n$", r.err)
-    assert.equal(3, select(2, r.out:gsub("count\n +%d+\n", "")))
+    assert.equal(3, select(2, r.out:gsub("count%(buckets%)\n +%d+\n", "")))
   end)
 end)
 
@@ -381,8 +386,8 @@ describe("a value over time", function()
     end
     local r = run.run({ env = { TZ = "UTC", KSTAT_REPLAY_TIME = "1700000040" }, "kstat", "-r", recorded, "-pa",
       "sum(v), count(rate(n)) by (time(60))", "::a", "10" })
-    assert.equal("2023-11-14 22:14:sum(v)\t21\n2023-11-14 22:14:count(rate(n))\t5\n" ..
-      "2023-11-14 22:15:sum(v)\t57\n2023-11-14 22:15:count(rate(n))\t6\n", r.out)
+    assert.equal("2023-11-14 22:14:sum(v)\t4.5\n2023-11-14 22:14:count(rate(n))\t6\n" ..
+      "2023-11-14 22:15:sum(v)\t10\n2023-11-14 22:15:count(rate(n))\t5\n", r.out)
   end)
 
   it("is refused where it would take the memory of the machine, with rows and samples", function()
@@ -398,9 +403,9 @@ describe("a value over time", function()
       ["trend(x)"] = "trend() takes an expression and a time, such as trend(x, 30m), at character 1",
       ["until(x, 5m)"] = "until() takes an expression, its goal and a time, such as until(x, 0, 30m)",
       ["1 + x ago 5"] = "a time such as 1d expected at character 11",
-      ["avg(x, 0s)"] = "a time above 0 and of at most 30 years expected at character 8",
-      ["avg(x, 1e999ms)"] = "a time above 0 and of at most 30 years expected at character 8",
-      ["sum of x > 5s"] = "a time stands in windows, in share() and behind ago",
+      ["avg(x, 0s)"] = "a time above 0 and of at most 10 years expected at character 8",
+      ["avg(x, 1e999ms)"] = "a time above 0 and of at most 10 years expected at character 8",
+      ["sum(x > 5s)"] = "a time stands in windows, in share() and behind ago",
       ["avg(x, 60)"] = "avg takes no number; a time has a unit, such as 60s",
       ["top 1 and rest avg(x, 60s) by (name)"] = "windows over groups do not tell the rest; sum(avg(x, 60s)) is",
       ["p(x, 99s)"] = "p() takes numbers, no time, behind its expression, at character 1",

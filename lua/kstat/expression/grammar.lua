@@ -1,28 +1,31 @@
 --- The grammar of expressions, and of the questions that are asked with them.
 --
---     [top N | bottom N [and rest]] item {, item} [by (key {, key})] [of expression] [where expression] [over time]
+--     [top N | bottom N [and rest]] item {, item} [by (key {, key})] [where expression] [having expression]
 --
--- The clauses may stand in any order, `over time` last. Text becomes trees, which kstat.expression makes functions of.
--- A tree is a table with its kind in `tag`, its place in `at`, and
+-- The clauses may stand in any order. Text becomes trees, which kstat.expression makes functions of. A tree is a table
+-- with its kind in `tag`, its place in `at`, and
 --
 --     number, text, name, regex    `value`             duration    `value`, in seconds
---     call        `name` and `arguments`: trees; an argument `*` has the tag "all"
+--     call        `name` and `arguments`: trees; an argument `*` has the tag "all"; one with keys behind it has `by`
 --     unary       `operator` ("-" or "not") and [1]    binary      `operator`, [1] and [2]
 --     over all    [1]                                  ago         [1] and `value`, in seconds
---     reducer     `value`: a word alone, of an item, whose expression stands behind `of`
+--     reducer     `value`: a word alone, of an item: it is of every number
+--     $           `value`, of keys                     time        `value`: seconds, "hour" or "weekday", of keys
+--     first of    trees of keys, of which the first one counts that a kstat has
 --
--- Items, arguments and what follows `of` and `where` have the range of their text in `from` and `to` (just behind it).
+-- Items, arguments, keys and what follows `where` and `having` have the range of their text in `from` and `to` (just
+-- behind it).
 --
 -- @module kstat.expression.grammar
 local grammar = {}
 
 local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels
 local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600, d = 86400 }
-local MOST_SECONDS = 30 * 366 * 86400
+local MOST_SECONDS = 3653 * 86400
 
 --- The words of the grammar, as keys.
-grammar.WORDS = { top = true, bottom = true, by = true, of = true, where = true, over = true, all = true, time = true,
-  ago = true, ["and"] = true, ["or"] = true, ["not"] = true }
+grammar.WORDS = { top = true, bottom = true, by = true, where = true, having = true, over = true, all = true,
+  time = true, hour = true, weekday = true, ago = true, ["and"] = true, ["or"] = true, ["not"] = true }
 
 local patterns = {} -- by what is read, made when first needed
 
@@ -33,6 +36,18 @@ local function chain(first, ...)
     first = { tag = "binary", at = at, operator = operator, first, operand }
   end
   return first
+end
+
+-- What stands in quotes beside == or != is a text, in either kind of quotes, unless it is compared with a number.
+local function compared(left, at, operator, right)
+  if operator == "==" or operator == "!=" then
+    for one, other in pairs({ [left] = right, [right] = left }) do
+      if one.quoted and (other.tag == "name" or other.tag == "text" or other.name == "if") then
+        one.tag = "text"
+      end
+    end
+  end
+  return operator and chain(left, at, operator, right) or left
 end
 
 local function negated(at, operator, e)
@@ -84,7 +99,7 @@ local function make_tokens(lpeg)
   function t.leaf(tag, pattern)
     return Cp() * pattern / function(at, value) return { tag = tag, at = at, value = value } end
   end
-  t.clause = t.word("by") + t.word("of") + t.word("where") + t.word("over")
+  t.clause = t.word("by") + t.word("of") + t.word("where") + t.word("having") + t.word("over")
   t.over_all = t.word("over") * t.word("all")
   t.reserved = t.clause + t.word("and") + t.word("or") + t.word("not") + t.word("ago")
   local plain = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
@@ -92,7 +107,7 @@ local function make_tokens(lpeg)
   t.number = C(plain) * boundary * space / tonumber
   t.duration = checked(lpeg, C(plain) * C(unit) * boundary * space, function(n, u) return tonumber(n) * SECONDS[u] end,
     function(seconds)
-      return (seconds <= 0 or seconds > MOST_SECONDS) and "a time above 0 and of at most 30 years expected"
+      return (seconds <= 0 or seconds > MOST_SECONDS) and "a time above 0 and of at most 10 years expected"
     end)
   t.name = C(letter * (letter + R("09")) ^ 0) * space
   t.function_name = C(letter * (letter + R("09")) ^ 0 * (P(".") * digits) ^ -1) * space
@@ -122,26 +137,34 @@ local function add_expressions(lpeg, t, rules)
     e.from, e.to = from, to
     return e
   end
+  rules.argument = V("ranged") * (V("keys") * Cp()) ^ -1 / function(e, by, to)
+    e.by, e.to = by, to or e.to
+    return e
+  end
   rules.expression = left(V("both"), word("or") * Cc("or"))
   rules.both = left(V("denied"), word("and") * Cc("and"))
   rules.denied = at_once(Cp() * C(word("not")) * V("denied"), function(at, _, e) return negated(at, "not", e) end)
     + V("compared")
   rules.compared = V("sum") * (Cp() * sign(P(">=") + "<=" + "==" + "!=" + S("<>")) * V("sum") +
-    Cp() * sign("=~") * t.expect(leaf("regex", t.regex), "a /regular expression/")) ^ -1 / chain
+    Cp() * sign("=~") * t.expect(leaf("regex", t.regex), "a /regular expression/")) ^ -1 / compared
   rules.sum = left(V("product"), sign(S("+-")))
   rules.product = left(V("factor"), sign(S("*/%")))
   rules.factor = at_once(Cp() * sign("-") * V("factor"), negated) + V("operand") * (Cp() *
     (t.over_all * Cc(false) + word("ago") * t.expect(t.duration, "a time such as 1d"))) ^ 0 / postfix
   rules.operand = leaf("duration", t.duration) + leaf("number", t.number)
     + at_once(Cp() * (t.function_name - t.reserved) * token("(") * lpeg.Ct(leaf("all", sign("*")) * #P(")") +
-      V("ranged") * (token(",") * V("ranged")) ^ 0) * close, call)
-    + leaf("name", t.name - t.reserved) * -P("(") + leaf("name", t.quoted) + leaf("text", t.text)
+      V("argument") * (token(",") * V("ranged")) ^ 0) * close, call)
+    + leaf("name", t.name - t.reserved) * -P("(") + leaf("text", t.text)
+    + leaf("name", t.quoted) / function(e)
+      e.quoted = true
+      return e
+    end
     + at_once(token("(") * V("expression") * close, function(e) return e end)
     + t.expect(P(false), "a number, a name or '('")
 end
 
 local function add_questions(lpeg, t, rules)
-  local P, V, Cc, Cg, Ct = lpeg.P, lpeg.V, lpeg.Cc, lpeg.Cg, lpeg.Ct
+  local P, S, V, Cc, Cg, Ct = lpeg.P, lpeg.S, lpeg.V, lpeg.Cc, lpeg.Cg, lpeg.Ct
   local token, word, leaf, wanted = t.token, t.word, t.leaf, t.expect
   local function given(kind, what) return Ct(Cg(Cc(kind), "kind") * Cg(lpeg.Cp(), "at") * what) end
   local function list(one) return one * (token(",") * one) ^ 0 end
@@ -151,19 +174,44 @@ local function add_questions(lpeg, t, rules)
   local ranked = word("top") + word("bottom")
   local items = given("items", list(wanted(leaf("reducer", t.function_name - t.reserved - ranked) *
     #(P(",") + t.clause - t.over_all + -1) + V("ranged"), "a reducer (sum, avg, p99, …)")))
-  local key = wanted(leaf("time", word("time") * token("(") * wanted(t.duration + t.number, "seconds") *
-    wanted(token(")"), "')'")) + leaf("$", t.capture) + leaf("name", t.name + t.quoted), "a key (module, name, …)")
+  local own = leaf("time", word("time") * token("(") * wanted(t.duration + t.number, "seconds") *
+    wanted(token(")"), "')'")) + leaf("time", lpeg.C(P("hour") + "weekday") * #(t.space * (S(",)") + P("or") + -1))) *
+    t.space + leaf("$", t.capture)
+  rules.alternative = own + -(word("time") * P("(")) * lpeg.Cp() * V("sum") * lpeg.Cp() / function(from, e, to)
+    e.from, e.to = from, to
+    return e
+  end
+  rules.key = wanted(V("alternative"), "a key (module, name, …)") * (word("or") * V("alternative")) ^ 0 /
+    function(first, ...)
+      local last = select(-1, first, ...)
+      return ... and { tag = "first of", at = first.at, from = first.from, to = last.to, first, ... } or first
+    end
+  rules.keys = word("by") * wanted(token("("), "'('") * Ct(list(V("key"))) * wanted(token(")"), "',' or ')'")
   local rank = (given("top", word("top") * wanted(whole, "a number")) +
     given("bottom", word("bottom") * wanted(whole, "a number"))) *
     given("rest", word("and") * wanted(word("rest"), "'rest'") * Cc(true)) ^ -1
   local expression = wanted(V("ranged"), "an expression")
-  local clauses = given("by", word("by") * wanted(token("("), "'('") * list(key) *
-    wanted(token(")"), "',' or ')'")) + given("of", word("of") * expression) +
-    given("where", word("where") * expression)
-  rules.key = t.space * key * wanted(P(-1), "the end of the key")
+  local clauses = given("by", V("keys")) + given("where", word("where") * expression) +
+    given("having", word("having") * expression)
+  rules.whole_key = t.space * V("key") * wanted(P(-1), "the end of the key")
   rules.question = Ct(t.space * (rank * (-(t.clause + -1) * items) ^ -1 + -ranked * items) * clauses ^ 0 *
-    given("over_time", word("over") * wanted(word("time"), "'time'") * Cc(true)) ^ -1 *
-    wanted(P(-1), "',', by, of, where or the end"))
+    wanted(P(-1), "',', by, where, having or the end"))
+end
+
+--- A text for a message: of a long one what is around a place.
+-- @string text
+-- @int at
+-- @treturn string
+function grammar.excerpt(text, at)
+  return #text > 160 and "…" .. text:sub(math.max(1, at - 60), at + 60) .. "…" or text
+end
+
+--- The text of a tree that has a range.
+-- @tparam table tree
+-- @string text the whole
+-- @treturn string|nil nil: it has none
+function grammar.text_of(tree, text)
+  return tree.from and text:sub(tree.from, tree.to - 1):match("^(.-)%s*$")
 end
 
 -- Reads a text from the rule `rule` on. Returns what it captures | nil, what is wrong, with the position
@@ -182,11 +230,14 @@ local function read(rule, text, expected)
   local ok, found = pcall(pattern.match, pattern, text, 1, state)
   if not ok then
     return nil, ("'%s%s' is nested too deeply"):format(text:sub(1, 40), #text > 40 and "…" or "")
-  elseif state.problem then
-    return nil, ("%s of '%s'"):format(state.problem, text)
+  end
+  local shown = grammar.excerpt(text, state.at)
+  if state.problem then
+    return nil, ("%s of '%s'"):format(state.problem, shown)
   elseif not found then
-    local meant = require("kstat.unknown").nearest(text:match("^%a*", state.at), grammar.WORDS)
-    return nil, ("%s expected at character %d of '%s'%s"):format(state.expected, state.at, text,
+    local word = text:match("^%a*", state.at)
+    local meant = not grammar.WORDS[word] and require("kstat.unknown").nearest(word, grammar.WORDS)
+    return nil, ("%s expected at character %d of '%s'%s"):format(state.expected, state.at, shown,
       meant and ("; did you mean '%s'?"):format(meant) or "")
   end
   return found
@@ -201,19 +252,15 @@ function grammar.expression(text)
   return read("column", text, "an expression")
 end
 
---- Reads a key of a group.
--- @string text
--- @treturn[1] table its tree: a name, "$" with a group's name or number, or "time" with seconds
--- @treturn[2] nil
--- @treturn[2] string what is wrong, with the position
+--- Reads a key of a group, as grammar.expression().
 function grammar.key(text)
-  return read("key", text, "a key")
+  return read("whole_key", text, "a key")
 end
 
 --- Reads a question.
 -- @string text
--- @treturn[1] table of the clauses that are there, each a table of trees: `items`, `by`, `of`, `where`; `top` or
--- `bottom`, with a number; `rest`, `over_time`
+-- @treturn[1] table of the clauses that are there, each a table of trees: `items`, `by` (its keys are in [1]), `where`,
+-- `having`; `top` or `bottom`, with a number; `rest`
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
 function grammar.question(text)

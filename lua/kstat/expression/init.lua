@@ -1,31 +1,22 @@
---- The language of columns, of `kstat -a` and of `kstat.aggregate`.
+--- The language of columns, of `kstat -a` and of `kstat.aggregate`, which doc/scripting-reference.md lists.
 --
---     rate(nread) / 1024        100 * busy        hits / (hits + misses)        'Hard Errors'
+--     rate(nread) / 1024        100 * b_pct        hits / (hits + misses)        'Hard Errors'
 --     sum(rate(errors)) / sum(rate(get + post))   rate(utime) / sum(rate(utime)) over all
---
--- Numbers; `+ - * / %`, parentheses and a leading minus, `> >= < <= == !=`, `=~ /regular expression/`, `not`, `and` and
--- `or`, with the usual precedence; names; texts in double quotes; functions. A comparison is 1 or 0.
 --
 -- A name is, in this order, a field of the row, a statistic of the row's kstat as it is now, a header
 -- field (module, instance, name, class, crtime, snaptime, elapsed: the seconds between the two
 -- samples), a figure of kstat.expression.derived, or a distribution: what a histogram counted in between, under the
--- name of its kstat or as `buckets`, or what a statsblob counted under the name of a VOI. A statistic whose name is no
+-- name of its kstat or as `buckets`, or what a statsblob counted under the name of a VOI. A fact of a process (fname,
+-- euid, ppid, state, comm, cgroup) is one of its kstats for io, status and so on, too. A statistic whose name is no
 -- word stands in single quotes.
 --
---     rate(e)      per second: every statistic in e as its change per second
---     delta(e)     the change between the samples; of a gauge its value now
---     boot(e)      the value now: what was counted since the kstat was created
---     abs(e) floor(e) sqrt(e)  min(a, b, …)  max(a, b, …)
---     if(c, a, b)  a if c is not 0, else b; the other one is not looked at
---     sum(e) avg(e) p99(e) …   a reducer (kstat.reducers), with its numbers behind e: of the kstats of a group. In a
---                  column, and inside of another reducer, the group is the kstat itself
---                  Of distributions it is that of all their values
---     sum(e) over all          of all kstats
---     p99(e) p50(e) p99.9(e) median(e)  in a report: the percentile of e over the intervals so far, for each
---                  row's kstat. What was counted since creation is not among them, nor an interval in which
---                  e is missing; a service time is missing where nothing completed
+-- `rate(e)` and `delta(e)` say how every statistic in e is read: as its change per second, or its change between the
+-- samples, of a gauge its value now. `sum(e)` and other reducers (kstat.reducers) are of the kstats of a group, in a
+-- column of the kstat itself; `max(sum(e) by (name))` is of the values of groups, `sum(e) over all` of all kstats, and
+-- `avg(e, 60s)`, `e ago 1d`, and in a report percentiles, `p99(e)`, are over time (kstat.expression.window).
 --
--- What is missing makes the whole expression nil, and so does a division by zero; a report prints `-`.
+-- A comparison is 1 or 0. What is missing makes the whole expression nil, and so does a division by zero; a report
+-- prints `-`. A service time is missing in an interval in which nothing completed.
 --
 -- @module kstat.expression
 local core = require("kstat.core")
@@ -36,16 +27,41 @@ local expression = {}
 local unpack = table.unpack or unpack
 local HEADER = {
   module = true, instance = true, name = true, class = true, crtime = true, snaptime = true,
-  elapsed = true,
+  elapsed = true, host = true,
 }
 
--- How the kstat of a row gives a statistic in each mode.
-local MODES = {
-  boot = function(k, name) return k:now():get(name) end,
-  delta = function(k, name) return k:get(name) end,
-  rate = function(k, name) return k:rate(name) end,
-}
-local FUNCTION_OF = { boot = MODES.boot, delta = MODES.delta, rate = MODES.rate, seen = MODES.boot }
+local NOW, CHANGE, RATE = 0, 1, 2 -- how a statistic is read, as core.figure() has it
+local MODES = { delta = CHANGE, rate = RATE }
+
+-- Facts of a process: the end of the name of its kstat that has them, and what they are called there.
+local FACTS = { fname = { "" }, euid = { "" }, ppid = { "" }, state = { "" }, comm = { "", "fname" },
+  cgroup = { ",cgroup" } }
+
+--- The classes of kstats that have facts of processes, which a sample has to have for others' sake.
+-- @tparam {string,...} names of an expression
+-- @treturn {string,...}
+function expression.classes_of_facts(names)
+  local classes, seen = {}, {}
+  for _, name in ipairs(names) do
+    local class = FACTS[name] and "process" .. FACTS[name][1]:gsub(",", "_")
+    if class and not seen[class] then
+      classes[#classes + 1], seen[class] = class, true
+    end
+  end
+  return classes
+end
+
+-- A fact that another kstat of the same process has. clock: of the tick that the kstat is of.
+local function fact_of(k, fact, name, clock)
+  local class = k.class
+  local place = clock and (clock.place or clock.now and core.difference(clock.now))
+  if not place or class ~= "process" and not class:find("^process_") then
+    return nil
+  end
+  local main = class == "process" and k.name or k.name:gsub(",[^,]*$", "")
+  local other = core.lookup(place, k.module, k.instance, main .. fact[1])
+  return other and core.figure(other, fact[2] or name, NOW)
+end
 
 -- What a histogram counted, under the name of its kstat, and what a statsblob did under that of a VOI.
 local function distribution_of(k, name)
@@ -57,29 +73,34 @@ local function distribution_of(k, name)
   return nil
 end
 
--- What the kstat of a row has under a name. mode "seen": as "boot", for a percentile.
-local function of_kstat(k, name, mode)
-  if not (HEADER[name] and (mode == "boot" or mode == "seen")) then
-    local value = FUNCTION_OF[mode](k, name)
-    if value ~= nil then
-      return value
-    end
-  end
-  if HEADER[name] then
-    return k[name]
-  end
+-- What a kstat has under a name that is none of its statistics.
+local function beside(k, name, clock)
   local figure = derived[name]
   if figure and k.type == "io" then
-    return figure(k, mode == "seen")
+    return figure(k)
   end
-  return distribution_of(k, name)
+  return FACTS[name] and fact_of(k, FACTS[name], name, clock) or distribution_of(k, name)
 end
 
-local function value_of(row, name, mode)
+-- What a kstat has under a name.
+local function of_kstat(k, name, how, clock)
+  local value
+  if not (HEADER[name] and how == NOW) then
+    value = core.figure(k, name, how)
+  end
+  if value == nil and HEADER[name] then
+    value = k[name]
+  elseif value == nil then
+    value = beside(k, name, clock)
+  end
+  return value
+end
+
+local function value_of(row, name, how, clock)
   local meta = getmetatable(row)
   local field
   if meta and meta.figures then
-    field = rawget(row, name) -- what else such a row has follows from its kstat, in this mode
+    field = rawget(row, name) -- what else such a row has follows from its kstat
   else
     field = row[name]
   end
@@ -87,7 +108,7 @@ local function value_of(row, name, mode)
     return field
   end
   local k = row.kstat -- a row may have a field of that name that is no kstat
-  return type(k) == "userdata" and of_kstat(k, name, mode) or nil
+  return type(k) == "userdata" and of_kstat(k, name, how, clock) or nil
 end
 
 local function flag(condition) return condition and 1 or 0 end
@@ -112,11 +133,16 @@ end
 
 local function opposite(v) return v and 1 - v end
 
+-- Integers of Lua 5.3 and later wrap around; where the result is far from that of doubles, these are right.
+local function exact(a, b)
+  return math.abs(b - a) > 1e18 and b or a
+end
+
 -- Of numbers.
 local ARITHMETIC = {
-  ["+"] = function(a, b) return a + b end,
-  ["-"] = function(a, b) return a - b end,
-  ["*"] = function(a, b) return a * b end,
+  ["+"] = function(a, b) return exact(a + b, a + 0.0 + b) end,
+  ["-"] = function(a, b) return exact(a - b, a + 0.0 - b) end,
+  ["*"] = function(a, b) return exact(a * b, (a + 0.0) * b) end,
   ["/"] = function(a, b) return b ~= 0 and a / b or nil end,
   ["%"] = function(a, b) return b ~= 0 and a % b or nil end,
 }
@@ -127,10 +153,16 @@ local COMPARISONS = {
   ["<="] = function(a, b) return opposite(less(b, a)) end, [">="] = function(a, b) return opposite(less(a, b)) end,
   ["=="] = same, ["!="] = function(a, b) return opposite(same(a, b)) end,
   ["and"] = function(a, b)
-    return (a == 0 or b == 0) and 0 or a ~= nil and b ~= nil and 1 or nil
+    if a == 0 or b == 0 then
+      return 0
+    end
+    return a ~= nil and b ~= nil and 1 or nil
   end,
   ["or"] = function(a, b)
-    return (a ~= nil and a ~= 0 or b ~= nil and b ~= 0) and 1 or a ~= nil and b ~= nil and 0 or nil
+    if a ~= nil and a ~= 0 or b ~= nil and b ~= 0 then
+      return 1
+    end
+    return a ~= nil and b ~= nil and 0 or nil
   end,
 }
 
@@ -146,19 +178,21 @@ end
 
 -- Functions of numbers, and how many they take at least and at most. `min` and `max` of one are reducers.
 local FUNCTIONS = {
-  abs = { math.abs, 1, 1 },
+  abs = { function(x) return x < 0 and exact(-x, 0.0 - x) or x end, 1, 1 },
   floor = { math.floor, 1, 1 },
+  round = { function(x, to) return to ~= 0 and math.floor(x / (to or 1) + 0.5) * (to or 1) or nil end, 1, 2 },
   sqrt = { function(x) return x >= 0 and math.sqrt(x) or nil end, 1, 1 },
+  log = { function(x) return x > 0 and math.log(x) or nil end, 1, 1 },
+  exp = { function(x) return x < 709 and math.exp(x) or nil end, 1, 1 },
   min = { extreme(function(a, b) return a < b end), 1, 100 },
   max = { extreme(function(a, b) return a > b end), 1, 100 },
 }
 
 -- --- trees become functions ------------------------------------------------------------------------
 
--- Every tree becomes a function(row, mode) that gives a value or nil. The context has the `names` that were found, the
+-- Every tree becomes a function(row, how) that gives a value or nil. The context has the `names` that were found, the
 -- state of a report as `run`, the `clock` of windows, and at the level of groups a `group`, see expression.make(). What
--- cannot be compiled
--- raises { message, at }.
+-- cannot be compiled raises { message, at }.
 local build
 
 local function refuse(tree, format, ...)
@@ -169,7 +203,7 @@ end
 local function no_function(name)
   local all = { ["if"] = true, median = true }
   for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").KINDS,
-    require("kstat.expression.grammar").WORDS, { trend = 1, ["until"] = 1 } }) do
+    require("kstat.expression.grammar").WORDS, require("kstat.expression.reduction").OVER_TIME }) do
     for known in pairs(list) do
       all[known] = true
     end
@@ -192,10 +226,10 @@ local function takes(tree, least, most, what)
 end
 
 local function call(f, functions)
-  return function(row, mode)
+  return function(row, how)
     local values = {}
     for i, e in ipairs(functions) do
-      values[i] = number_of(e(row, mode))
+      values[i] = number_of(e(row, how))
       if not values[i] then
         return nil
       end
@@ -205,14 +239,14 @@ local function call(f, functions)
 end
 
 local function choice(condition, yes, no)
-  return function(row, mode)
-    local c = tonumber(condition(row, mode))
+  return function(row, how)
+    local c = tonumber(condition(row, how))
     if not c then
       return nil
     elseif c ~= 0 then
-      return yes(row, mode)
+      return yes(row, how)
     end
-    return no(row, mode)
+    return no(row, how)
   end
 end
 
@@ -224,24 +258,35 @@ end
 
 function BUILD.name(tree, context)
   local name = tree.value
+  local clock = context.clock
   context.names[#context.names + 1] = name
   if name == "buckets" then
-    return function(row, mode)
+    return function(row, how)
       local k = row.kstat
-      return k and k:distribution() or value_of(row, name, mode)
+      return k and k:distribution() or value_of(row, name, how, clock)
     end
   end
-  return function(row, mode) return value_of(row, name, mode) end
+  if clock and clock.is_of_kstats and not HEADER[name] then -- rows have no fields
+    local figure = core.figure
+    return function(row, how)
+      local value = figure(row.kstat, name, how)
+      if value == nil then
+        value = beside(row.kstat, name, clock)
+      end
+      return value
+    end
+  end
+  return function(row, how) return value_of(row, name, how, clock) end
 end
 
 function BUILD.unary(tree, context)
   local e = build(tree[1], context)
   if tree.operator == "not" then
-    return function(row, mode) return same(e(row, mode), 0) end
+    return function(row, how) return same(e(row, how), 0) end
   end
-  return function(row, mode)
-    local v = number_of(e(row, mode))
-    return v and -v
+  return function(row, how)
+    local v = number_of(e(row, how))
+    return v and exact(-v, 0.0 - v)
   end
 end
 
@@ -250,8 +295,8 @@ local function matching(e, tree)
   if not pattern then
     refuse(tree, "%s", problem)
   end
-  return function(row, mode)
-    local v = e(row, mode)
+  return function(row, how)
+    local v = e(row, how)
     if type(v) == "number" then
       v = core.tostring(v)
     end
@@ -266,10 +311,10 @@ function BUILD.binary(tree, context)
   end
   local right, compare, apply = build(tree[2], context), COMPARISONS[tree.operator], ARITHMETIC[tree.operator]
   if compare then
-    return function(row, mode) return compare(left(row, mode), right(row, mode)) end
+    return function(row, how) return compare(left(row, how), right(row, how)) end
   end
-  return function(row, mode)
-    local a, b = number_of(left(row, mode)), number_of(right(row, mode))
+  return function(row, how)
+    local a, b = number_of(left(row, how)), number_of(right(row, how))
     return a and b and apply(a, b)
   end
 end
@@ -282,11 +327,15 @@ function BUILD.call(tree, context)
   elseif mode then
     takes(tree, 1, 1, "one expression")
     local e = build(tree.arguments[1], context)
-    return function(row) return e(row, name) end
+    return function(row) return e(row, mode) end
   elseif name == "if" then
     takes(tree, 3, 3)
   else
     takes(tree, f[2], f[3])
+    local step = name == "round" and tree.arguments[2]
+    if step and step.tag == "number" and step.value == 0 then
+      refuse(step, "round() takes a step that is not 0")
+    end
   end
   local functions = {}
   for i, argument in ipairs(tree.arguments) do
@@ -319,25 +368,38 @@ function BUILD.all(tree)
   refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")
 end
 
--- Whether a tree is over time, but no reducer; before kstat.expression.window is needed.
-local function window_call(tree)
-  local name, arguments = tree.name, tree.arguments
-  return tree.tag == "ago" or name == "trend" or name == "until" or
-    name == "rate" and arguments[2] ~= nil and arguments[2].tag == "duration"
+function BUILD.reducer(tree, context)
+  return require("kstat.expression.reduction").of_everything(tree, context, build)
+end
+
+-- What an alternative of a key is: the first one that there is.
+BUILD["first of"] = function(tree, context)
+  local functions = {}
+  for i, below in ipairs(tree) do
+    functions[i] = build(below, context)
+  end
+  return function(row, how)
+    for i = 1, #functions do
+      local v = functions[i](row, how)
+      if v ~= nil then
+        return v
+      end
+    end
+  end
 end
 
 function build(tree, context)
   local name, group = tree.name, context.group
   local second = tree.arguments and tree.arguments[2]
-  if group or window_call(tree) or name and not MODES[name] and name ~= "if" and
-    not (FUNCTIONS[name] and second and second.tag ~= "duration") then
+  if group or tree.tag == "ago" or name and name ~= "delta" and name ~= "if" and not (FUNCTIONS[name] and second and
+    second.tag ~= "duration") and not (name == "rate" and not second) then
     local reduction = require("kstat.expression.reduction")
-    local level = group and reduction.level(tree)
+    local level = group and tree.tag ~= "reducer" and reduction.level(tree)
     if level == 1 then
       return reduction.bare(tree, context, build)
     elseif reduction.is_reducer(tree) then
       return reduction.make(tree, context, build, false)
-    elseif window_call(tree) then
+    elseif reduction.is_over_time(tree) then
       return reduction.over_time(tree, context, build)
     elseif level == 2 and MODES[name] then
       refuse(tree, "%s() stands inside of reducers, as in sum(%s(x))", name, name)
@@ -349,10 +411,10 @@ end
 --- Makes a function of a tree of kstat.expression.grammar.
 -- @tparam table tree
 -- @tparam table context the `text` that it is of; `names`, which gets those of statistics; `run`: see compile(); or the
--- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values and the
--- `accumulators` that its reducers read, and is `timed` if they need times, `all` if any is over all groups, `bare` if
--- something stands outside of reducers
--- @treturn[1] function(row, mode)
+-- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values, the `accumulators`
+-- that its reducers read, and the `sets` of windows over its values; it is `timed` if they need times, `all` if any is
+-- over all groups, `bare` if something stands outside of reducers
+-- @treturn[1] function(row, how)
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
 function expression.make(tree, context)
@@ -362,14 +424,14 @@ function expression.make(tree, context)
   elseif type(made) ~= "table" then
     error(made, 0)
   end
-  return nil, ("%s, at character %d of '%s'"):format(made.message, made.at, context.text)
+  return nil, ("%s, at character %d of '%s'"):format(made.message, made.at,
+    require("kstat.expression.grammar").excerpt(context.text, made.at))
 end
 
 --- Compiles an expression.
 -- @string text
--- @tparam[opt] table run the state of the report whose column it is: `tick` (a number for each tick), `first` (whether
--- it shows what was counted since creation) and `seen` (a table) for percentiles over time; `rows` for what is over
--- all; `over_all` is set where an expression needs these
+-- @tparam[opt] table run the state of the report whose column it is: `tick` (a number for each tick); `rows` for what
+-- is over all; `over_all` is set where an expression needs these. It is the clock of windows (kstat.expression.window)
 -- @treturn function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
 -- @treturn {string,...} the names in the expression
@@ -379,7 +441,7 @@ function expression.compile(text, run)
   local name = text:match("^%s*([%a_][%w_]*)%s*$")
   if name then
     -- Most columns; LPeg need not be loaded.
-    return function(row) return value_of(row, name, "boot") end, { name }
+    return function(row) return value_of(row, name, NOW, run) end, { name }
   end
   local context, compiled = { text = text, names = {}, run = run, clock = run }, nil
   local tree, problem = require("kstat.expression.grammar").expression(text)
@@ -387,9 +449,13 @@ function expression.compile(text, run)
     compiled, problem = expression.make(tree, context)
   end
   if not compiled then
-    return nil, problem
+    return nil, require("kstat.foreign").line(text, problem, function(meant)
+      local right = require("kstat.expression.grammar").expression(meant)
+      local apart = run and { rows = {} } or nil
+      return right and expression.make(right, { text = meant, names = {}, run = apart, clock = apart })
+    end)
   end
-  return function(row) return compiled(row, "boot") end, context.names
+  return function(row) return compiled(row, NOW) end, context.names
 end
 
 --- Whether a name is a field of every kstat, or a figure or a distribution that this one has beside its statistics.
@@ -397,7 +463,8 @@ end
 -- @tparam kstat k
 -- @treturn boolean
 function expression.is_derived(name, k)
-  return HEADER[name] or derived[name] ~= nil and k.type == "io" or distribution_of(k, name) ~= nil
+  return HEADER[name] or derived[name] ~= nil and k.type == "io" or FACTS[name] and k.class:find("^process") ~= nil or
+    distribution_of(k, name) ~= nil
 end
 
 --- The metatable of the rows of a report that have a kstat: `row.asvc_t` is what the expression `asvc_t` is, and
@@ -413,7 +480,7 @@ function expression.row_meta(run)
         return nil
       elseif name:find("^[%a_][%w_]*$") then
         local k = rawget(row, "kstat") -- a nil here would come back to this function
-        return k and of_kstat(k, name, "boot")
+        return k and of_kstat(k, name, NOW, run)
       end
       local value = compiled[name]
       if not value then

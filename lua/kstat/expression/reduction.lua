@@ -1,11 +1,15 @@
---- Reducers in expressions: over the kstats of a group, over a kstat alone, and over the intervals of a report.
+--- Reducers in expressions: over the kstats of a group, over other groups, over a kstat alone, and over time.
 --
 -- A group is read as a row with two keys of its own, `reduction.GROUP` and `reduction.ALL`: the states of the group's
 -- accumulators, and of those over all groups, at the indices that the accumulators have in the context; and the merged
--- distributions, if the values were such, by source in `distributions`.
+-- distributions, if the values were such, by source in `distributions`. The group of a period (a key of time) has in
+-- `folded` what it came to at each tick of the period.
 --
 -- @module kstat.expression.reduction
+local core = require("kstat.core")
+local grammar = require("kstat.expression.grammar")
 local reducers = require("kstat.reducers")
+local window = require("kstat.expression.window")
 
 local reduction = { GROUP = {}, ALL = {} }
 
@@ -39,83 +43,193 @@ local function refuse(tree, format, ...)
   error({ message = format:format(...), at = tree.at }, 0)
 end
 
+-- The seconds that are the last argument, if it is a time behind at least n others; and how many others there are.
+local function time_of(tree, n)
+  local last = tree.arguments[#tree.arguments]
+  if last.tag == "duration" and #tree.arguments > n then
+    return last.value, #tree.arguments - 1
+  end
+  return nil, #tree.arguments
+end
+
 -- The reducer of a call, and the seconds of its window: the arguments behind the first one are numbers, then a time.
 local function reducer_of(tree)
-  local numbers, seconds, n = {}, nil, #tree.arguments
-  local last, kind = tree.arguments[n], reducers.KINDS[tree.name]
+  local kind = reducers.KINDS[tree.name]
   local needed = kind and kind[1] or 0
-  if last.tag == "duration" and n - 2 >= needed then
-    seconds, n = last.value, n - 1
-  end
+  local seconds, n = time_of(tree, needed + 1)
+  local numbers = {}
   for i = 2, n do
     local argument = tree.arguments[i]
-    if argument.tag ~= "number" and argument.tag ~= "duration" then
+    if argument.tag == "unary" and argument[1].tag == "duration" then
+      refuse(argument, "a time above 0 and of at most 10 years expected")
+    elseif argument.tag ~= "number" and argument.tag ~= "duration" then
       refuse(tree, needed > 0 and "%s() takes numbers behind its expression" or
         "%s() takes one expression", tree.name)
     end
     numbers[#numbers + 1], numbers.time = argument.value, argument.tag == "duration"
   end
   local reducer, problem = reducers.make(tree.name, numbers)
+  if reducer and reducer.key:find("^ewma") then
+    if seconds then
+      refuse(tree, "ewma() takes no window: its number is its time constant")
+    end
+    seconds = math.huge
+  end
   return reducer or refuse(tree, "%s", problem), seconds
+end
+
+-- Whether a test is true of a tree, or of any below it.
+local function has(tree, test)
+  local found = test(tree)
+  for _, below in ipairs(tree.arguments or tree) do
+    found = found or type(below) == "table" and has(below, test)
+  end
+  return found
+end
+
+-- Whether a tree is a reducer without a window.
+local function is_plain_reducer(tree)
+  return tree.tag == "over all" or is_reducer(tree) and not select(2, reducer_of(tree))
+end
+
+-- Whether a delta stands in a tree, not over time: its values are parts of what was counted.
+local function is_counted(tree)
+  if tree.tag == "call" and tree.name == "delta" then
+    return true
+  elseif is_reducer(tree) or reduction.is_over_time(tree) then
+    return false
+  end
+  for _, below in ipairs(tree.arguments or tree) do
+    if type(below) == "table" and is_counted(below) then
+      return true
+    end
+  end
+  return false
+end
+
+-- The context of what stands inside of a reducer, or in groups within.
+local function inside_of(context, group)
+  return { text = context.text, names = context.names, clock = context.clock, group = group }
+end
+
+local function refuse_reducer(tree)
+  refuse(tree, "%s() stands within a reducer, or in where: max(sum(x) by (name)) is of groups of the kstats, " ..
+    "max(sum(x), 1h) over time; having sum(x) > 1 chooses groups", tree.name)
 end
 
 -- --- of a group -----------------------------------------------------------------------------------
 
--- The source of values that a tree is: every number of a kstat, their rates, or an expression.
+-- The source of values that a tree is: every number of a kstat, their rates, an expression, or nil: the kstats.
 local function source_of(tree, context, build)
   local group = context.group
-  local known = tree.tag == "all" and "*" or tree.tag == "function" and tostring(tree.call) or
-    tree.from and context.text:sub(tree.from, tree.to - 1):gsub("%s+$", "")
-  local text = known or context.text
-  for _, source in ipairs(known and group.sources or {}) do
-    if source.text == text then
+  local known = ""
+  if tree then
+    known = tree.tag == "all" and "*" or grammar.text_of(tree, context.text) or tree.call and tostring(tree.call)
+  end
+  for _, source in ipairs(group.sources) do
+    if known and source.text == known then
       return source
     end
   end
-  local source = { text = text, index = #group.sources + 1, accumulators = {} }
+  local source = { text = known or context.text, index = #group.sources + 1, accumulators = {} }
   group.sources[source.index] = source
-  if tree.tag == "call" and tree.name == "rate" and tree.arguments[1].tag == "all" then
-    source.rate, source.of_interval = true, true
+  if not tree then
+    source.kstats = true
+  elseif tree.tag == "call" and tree.name == "rate" and tree.arguments[1].tag == "all" then
+    source.rate = true
   elseif tree.tag ~= "all" then
-    source.of_interval = require("kstat.expression.window").is_of_interval(tree)
-    source.expression = build(tree, { text = context.text, names = context.names, clock = context.clock })
+    source.expression = build(tree, inside_of(context))
   end
   return source
 end
 
--- The place of a reducer's accumulator; equal ones of the same source are one.
-local function place_of(source, reducer, group, all, windowed)
-  for _, accumulator in ipairs(windowed and {} or source.accumulators) do
-    if accumulator.key == reducer.key and accumulator.all == all then
+-- How what a reducer comes to at each tick of a period becomes that of the period; nil: its values are put together.
+local function fold_of(reducer, tree, over_time)
+  local folds = reducers.FOLDS
+  if reducer.key == "sum" and not over_time and is_counted(tree) then
+    return folds.total
+  elseif over_time and (reducer.key == "min" or reducer.key == "max") then
+    return folds[reducer.key]
+  end
+  return (over_time or reducer.key == "sum" or reducer.key == "mean") and folds.mean or nil
+end
+
+-- Gives an accumulator, `made`, a place in groups, among those of its source in `list`, and a `fold`: what a period
+-- makes of it. Equal ones of a source are one, by their `key`.
+local function place_of(context, made, fold, list, key, all)
+  local group = context.group
+  all = all or false
+  for _, accumulator in ipairs(key and list or {}) do
+    if accumulator.key == key and accumulator.all == all and accumulator.fold == fold then
       return accumulator
     end
   end
-  local made = windowed or reducer.make()
-  local accumulator = { key = not windowed and reducer.key, windowed = windowed, all = all,
-    index = #group.accumulators + 1, add = made.add, get = made.get,
-    new = made.new, merge = made.merge, texts = made.texts }
+  local accumulator = { key = key, windowed = made.windowed, all = all, index = #group.accumulators + 1, add = made.add,
+    get = made.get, new = made.new, merge = made.merge, texts = made.texts, fold = fold }
   group.accumulators[accumulator.index] = accumulator
-  group.timed, group.all, source.texts = group.timed or made.timed, group.all or all, source.texts or made.texts
-  source.accumulators[#source.accumulators + 1] = accumulator
+  group.timed, group.all = group.timed or made.timed, group.all or all
+  if list then
+    list[#list + 1] = accumulator
+  end
   return accumulator
 end
 
-local function of_group(reducer, tree, context, build, all, seconds)
-  local source = source_of(tree, context, build)
-  local windowed = seconds and
-    require("kstat.expression.window").accumulator(reducer, context.text, tree, seconds, context.clock)
-  local accumulator = place_of(source, reducer, context.group, all, windowed)
-  local get = not windowed and reducer.get or accumulator.get
-  local at, from, which = all and ALL or GROUP, accumulator.index, source.index
-  source.of_numbers = source.of_numbers or not reducer.of and reducer.title
+-- A function of a row that reads an accumulator of its group by `get`, or what a period has folded; of distributions a
+-- period has all values. which: the source that may have these.
+local function reading(accumulator, get, which)
+  local at, index, fold = accumulator.all and ALL or GROUP, accumulator.index, accumulator.fold
+  function accumulator.read(row)
+    return get(row[at][index], row[at])
+  end
   return function(row)
     local group = row[at]
-    local distribution = not windowed and group.distributions and group.distributions[which]
+    if fold and group.folded and not (group.distributions and group.distributions[which]) then
+      return group.folded[index] and fold.get(group.folded[index])
+    end
+    return get(group[index], group)
+  end
+end
+
+local function of_group(reducer, tree, context, build, all, seconds)
+  local source, group = source_of(tree, context, build), context.group
+  local windowed = seconds and window.accumulator(reducer, context.text, seconds, context.clock)
+  local made = windowed or reducer.make()
+  local accumulator = place_of(context, made, fold_of(reducer, tree or {}, seconds), source.accumulators,
+    not windowed and reducer.key, all)
+  source.texts, source.title = source.texts or made.texts, source.title or reducer.title
+  source.of_numbers = source.of_numbers or not reducer.of and reducer.title
+  group.empty = group.empty or reducer.key == "absent"
+  group.of_nothing = group.of_nothing or reducer.of_nothing
+  local get, which = not windowed and reducer.get or accumulator.get, source.index
+  return reading(accumulator, function(state, of)
+    local distribution = not windowed and of.distributions and of.distributions[which]
     if distribution then
       return reducer.of and reducer:of(distribution)
     end
-    return get(group[from])
+    return get(state)
+  end, which)
+end
+
+-- A reducer of what other groups come to: those of the same kstats by further keys, or without keys the group itself.
+local function of_groups(reducer, tree, context, build, seconds)
+  local group = context.group
+  local child, problem = reduction.nest(group, tree.by or {}, context)
+  if not child then
+    refuse(tree, "%s", problem)
   end
+  local get_value = build(tree, inside_of(context, child))
+  local windowed = seconds and window.accumulator(reducer, context.text, seconds, context.clock)
+  local accumulator = place_of(context, windowed or reducer.make(), fold_of(reducer, {}, seconds))
+  accumulator.nested, child.get_value = child, get_value
+  return reading(accumulator, not windowed and reducer.get or accumulator.get)
+end
+
+-- A function of a row that is over time and of groups, which a period folds.
+local function folding(get, fold, context)
+  local accumulator = place_of(context, { windowed = true, merge = window.refuse_merge }, fold)
+  return reading(accumulator, function(_, group)
+    return get({ [GROUP] = group, [ALL] = context.group.everything })
+  end)
 end
 
 --- A reducer of a script's own, over the kstats of a group.
@@ -126,30 +240,41 @@ end
 function reduction.own(tree, context, build)
   local own, source = tree.reducer, source_of(tree.arguments[1], context, build)
   -- A state that is no table is replaced by what add and merge return.
-  local accumulator = place_of(source, nil, context.group, false, {
-    new = function() return { own.new() } end,
+  local function changed(state, other)
+    if other == nil then
+      return state
+    end
+    return other
+  end
+  local accumulator = place_of(context, {
+    new = function() return own.new() end,
     add = function(state, values, n, _, k)
       for i = 1, n do
-        local changed = own.add(state[1], values[i], k)
-        state[1] = changed == nil and state[1] or changed
+        state = changed(state, own.add(state, values[i], k))
       end
+      return state
     end,
-    merge = function(state, other)
-      local changed = own.merge(state[1], other[1])
-      state[1] = changed == nil and state[1] or changed
-    end,
-  })
-  return function(row) return own.result(row[GROUP][accumulator.index][1]) end
+    merge = function(state, other) return changed(state, own.merge(state, other)) end,
+  }, nil, source.accumulators)
+  return reading(accumulator, own.result)
 end
 
---- What stands outside of reducers is of the one kstat that has the keys: nil where there are several.
+--- What stands outside of reducers is of the one kstat that has the keys; where there are several, a line says what to
+-- type.
 -- @tparam table tree
 -- @tparam table context
 -- @func build
 -- @treturn function(row)
 function reduction.bare(tree, context, build)
+  local text = grammar.text_of(tree, context.text) or tree.value or context.text
+  local reducer = setmetatable({ get = function(state)
+    if state and state.several then
+      core.fail(("'%s' is of several kstats here: avg(%s)?"):format(text, text), 2)
+    end
+    return state and state.value
+  end }, { __index = reducers.only })
   context.group.bare = true
-  return of_group(reducers.only, tree, context, build)
+  return of_group(reducer, tree, context, build)
 end
 
 -- --- of one kstat ------------------------------------------------------------------------------------
@@ -158,75 +283,102 @@ end
 local function alone(reducer, e)
   local accumulator, one = reducer.make(), {}
   local get = reducer.get or accumulator.get
-  return function(row, mode)
-    local v = e(row, mode)
+  return function(row)
+    local v = e(row, 0)
     if type(v) == "userdata" then
       return reducer.of and reducer:of(v)
     elseif not accumulator.texts then
       v = tonumber(v)
     end
-    if v == nil then
+    one[1] = v
+    if v == nil and not reducer.of_nothing then
       return nil
     end
-    one[1] = v
-    local state = accumulator.new()
-    accumulator.add(state, one, 1, 0)
-    return get(state)
+    local state = accumulator.new and accumulator.new()
+    return get(v ~= nil and accumulator.add(state, one, 1, 0) or state)
   end
+end
+
+-- What a reducer comes to over all rows of a report.
+local function reduce_rows(reducer, accumulator, e, rows)
+  local get, one = reducer.get or accumulator.get, {}
+  local state, merged = accumulator.new and accumulator.new(), nil
+  for _, row in ipairs(rows) do
+    local v = e(row, 0)
+    if type(v) == "userdata" then
+      merged = merged and merged + v or v
+    elseif type(v) == "number" and v == v then
+      one[1] = v
+      state = accumulator.add(state, one, 1, 0)
+    end
+  end
+  if merged then
+    return reducer.of and reducer:of(merged)
+  end
+  return get(state)
 end
 
 -- Of all rows of a report, once in each tick.
 local function of_rows(reducer, e, run)
-  local accumulator, one, tick, result = reducer.make(), {}, nil, nil
-  local get = reducer.get or accumulator.get
+  local accumulator, tick, result = reducer.make(), nil, nil
   run.over_all = true
   return function()
     if tick ~= run.tick then
-      tick = run.tick
-      local state, merged = accumulator.new(), nil
-      for _, row in ipairs(run.rows) do
-        local v = e(row, "boot")
-        if type(v) == "userdata" then
-          merged = merged and merged + v or v
-        elseif type(v) == "number" and v == v then
-          one[1] = v
-          accumulator.add(state, one, 1, 0)
-        end
-      end
-      if merged then
-        result = reducer.of and reducer:of(merged)
-      else
-        result = get(state)
-      end
+      tick, result = run.tick, reduce_rows(reducer, accumulator, e, run.rows)
     end
     return result
   end
 end
 
-local TAKES = { trend = "an expression and a time", ["until"] = "an expression, its goal and a time",
-  rate = "an expression and a time" }
+-- --- over time ------------------------------------------------------------------------------------------
+
+local TAKES = { trend = { "an expression and a time", 2 }, ["until"] = { "an expression, its goal and a time", 3 },
+  rate = { "an expression and a time", 2 }, changes = { "an expression and a time", 2 },
+  resets = { "an expression and a time", 2 }, since = { "an expression and perhaps a time", 2, 1 } }
+
+--- Whether a tree is over time, but no reducer.
+-- @tparam table tree
+-- @treturn boolean
+function reduction.is_over_time(tree)
+  local second = tree.arguments and tree.arguments[2]
+  return tree.tag == "ago" or tree.tag == "call" and TAKES[tree.name] ~= nil and
+    (tree.name ~= "rate" or second ~= nil and second.tag == "duration")
+end
+
+--- The names of functions over time.
+reduction.OVER_TIME = TAKES
 
 --- Makes a function of what is over time, and no reducer: see kstat.expression.window.
 -- @tparam table tree
 -- @tparam table context
 -- @func build
--- @treturn function(row, mode)
+-- @treturn function(row)
 function reduction.over_time(tree, context, build)
-  local window, arguments = require("kstat.expression.window"), tree.arguments
-  local last, count = arguments and arguments[#arguments], tree.name == "until" and 3 or 2
-  if arguments and (#arguments ~= count or last.tag ~= "duration") then
-    refuse(tree, "%s() takes %s, such as %s30m)", tree.name, TAKES[tree.name],
-      tree.name == "until" and "until(x, 0, " or tree.name .. "(x, ")
-  elseif not context.clock then
+  local name, arguments, takes = tree.name or "ago", tree.arguments, TAKES[tree.name]
+  local seconds = tree.value
+  if arguments then
+    local n
+    seconds, n = time_of(tree, 1)
+    if not (seconds and #arguments == takes[2] or not seconds and n == takes[3]) then
+      refuse(tree, "%s() takes %s, such as %s(x, %s30m)", name, takes[1], name, name == "until" and "0, " or "")
+    end
+  end
+  if not context.clock then
     refuse(tree, "what is over time is for kstat -a and the columns of reports")
   end
-  local of_groups = context.group and reduction.level(arguments and arguments[1] or tree[1]) == 2
-  if of_groups and tree.name == "rate" then
-    refuse(tree, "rate() stands inside of reducers, as in sum(rate(x, 5m))")
+  local values = arguments and arguments[1] or tree[1]
+  local of_group_values = context.group and reduction.level(values) == 2
+  if reduction.level(values) == 0 then
+    refuse(tree, "%s of a number says nothing: (sum(x) * 2) ago 1d needs parentheses", name)
   end
-  local e = build(arguments and arguments[1] or tree[1], context)
-  return window.make(tree, nil, e, count == 3 and build(arguments[2], context), last and last.value or tree.value,
-    context, of_groups and GROUP or nil)
+  if of_group_values and (name == "rate" or takes and name ~= "trend" and name ~= "until") then
+    refuse(tree, "%s() stands inside of reducers, as in sum(%s(x, 5m))", name, name)
+  end
+  local inside = of_group_values and context or
+    { text = context.text, names = context.names, clock = context.clock, run = context.run }
+  local get = window.over_time(name, context.text, build(values, inside), name == "until" and
+    build(arguments[2], inside), seconds or math.huge, context, of_group_values and GROUP or nil)
+  return of_group_values and context.group.by_time and folding(get, reducers.FOLDS.mean, context) or get
 end
 
 --- Makes a function of a call of a reducer.
@@ -234,28 +386,48 @@ end
 -- @tparam table context see kstat.expression
 -- @func build makes a function of a tree in a context
 -- @tparam boolean all it is of all kstats
--- @treturn function(row, mode)
+-- @treturn function(row)
 function reduction.make(tree, context, build, all)
   local reducer, seconds = reducer_of(tree)
-  local argument, inside = tree.arguments[1], { text = context.text, names = context.names, clock = context.clock }
+  local argument, inside, group = tree.arguments[1], inside_of(context), context.group
+  local reduced = argument.by or has(argument, is_plain_reducer)
+  local of_values = group and (argument.by or seconds or group.by_time) -- a reducer may stand within this one
   if seconds and not context.clock then
     refuse(tree, "a window is for kstat -a and the columns of reports")
-  elseif context.group and not (seconds and reduction.level(argument) == 2) then
+  elseif reduced and not of_values then
+    refuse_reducer(not argument.by and argument.name and argument or tree)
+  elseif group and (argument.by or reduced and not seconds) then
+    return of_groups(reducer, argument, context, build, seconds)
+  elseif group and seconds and reduction.level(argument) == 2 then
+    local get = window.reducer(reducer, context.text, build(argument, context), seconds, context, GROUP)
+    return group.by_time and folding(get, fold_of(reducer, argument, seconds), context) or get
+  elseif group then
     return of_group(reducer, argument, context, build, all, seconds)
+  elseif not seconds and context.clock and not context.run then
+    refuse_reducer(tree)
   elseif reducer.distribution then
     refuse(tree, "%s() is for kstat -a and kstat.aggregate", tree.name)
   elseif seconds and all then
     refuse(tree, "over all has no window in a column")
   elseif seconds or not all and context.run and reducer.key == "digest" then
-    local group = context.group and GROUP or nil
-    return require("kstat.expression.window").make(tree, reducer, build(argument, group and context or inside), nil,
-      seconds or math.huge, context, group)
-  elseif all and not context.run then
-    refuse(tree, "over all is for kstat -a and the columns of reports, outside of other reducers")
+    return window.reducer(reducer, context.text, build(argument, inside), seconds or math.huge, context)
   elseif all then
     return of_rows(reducer, build(argument, inside), context.run)
   end
   return alone(reducer, build(argument, inside))
+end
+
+--- The values of a reducer alone, of an item: every number, or for count the kstats.
+-- @tparam table tree of the tag reducer
+-- @tparam table context of a group
+-- @func build
+-- @treturn function(row)
+function reduction.of_everything(tree, context, build)
+  local reducer, problem = reducers.make(tree.value, {})
+  if not reducer then
+    refuse(tree, "%s", problem)
+  end
+  return of_group(reducer, tree.value ~= "count" and { tag = "all" } or nil, context, build), reducer
 end
 
 return reduction

@@ -1,42 +1,166 @@
---- Values over time in expressions: avg(x, 60s), rate(x, 5m), x ago 1d, trend(x, 30m), until(x, 0, 30m), and in
--- columns percentiles of what there was so far, p99(x), a window without end.
+--- Values over time: avg(x, 60s), rate(x, 5m), x ago 1d, trend(x, 30m), until(x, 0, 30m), changes(x, 1h), since(x);
+-- and means and percentiles of all that was so far: ewma(x, 600), and p99(x) in a column.
 --
--- Each has a series of values for each kstat, or for each group if it is of what reducers gave: a window of
--- csrc/stats/window.h, the distributions of the intervals, or without end a digest. A series gets one value a tick, and
--- begins anew with a kstat that was created anew. The context's `clock` says which `tick` it is, its `time`, whether it
--- is the `first`, which is no interval, and the `interval`, nil if it is not known; `seen` holds all series, so that
--- who empties it starts again.
+-- A set has the values of one expression over time, a series for each kstat of one creation, or for each group; their
+-- owner has them by the set. It is
+-- fed at every tick, before anything is read, by those who make ticks: kstat.aggregate and kstat.report. What a window
+-- has at the time t are the values of (t - T, t], whether a new one came or not. Times run on the axis of the clock,
+-- which goes on over starts of the machine; a gap is none of its intervals.
 --
 -- @module kstat.expression.window
 local core = require("kstat.core")
-local derived = require("kstat.expression.derived")
+local reducers = require("kstat.reducers")
 
 local window = {}
 
 local MOST_BYTES, BYTES, DISTRIBUTION = 256 * 2 ^ 20, 16, 8192 -- of all values; of one; of a distribution
+local SAME = 0.01 -- seconds: so far may ticks be from where they should be
 local KINDS = { min = "least", max = "greatest", digest = "ranked" } -- by the key of a reducer; others: all
 local READ = { sum = "sum", mean = "mean", count = "count", min = "first", max = "first", first = "first",
   last = "last", digest = "quantile" }
 
---- Whether a tree is of an interval: the first tick has no value of it.
--- @tparam table tree
--- @treturn boolean
-function window.is_of_interval(tree)
-  if tree.tag == "name" then
-    return derived[tree.value] ~= nil or tree.value == "buckets"
+-- --- the clock ------------------------------------------------------------------------------------
+
+--- Makes a clock of a table, or one that has nothing behind it any more: `tick` counts, `time` is that of the tick in
+-- seconds on an axis of its own, `length` that of the interval that ends with it (0: there is none), `place` its
+-- difference; `interval`: the seconds between ticks, if known.
+-- @tparam table clock
+-- @treturn table
+function window.clock(clock)
+  clock.tick, clock.time, clock.length, clock.slack, clock.taken = clock.tick or 0, 0, 0, 0, nil
+  clock.before = 0
+  clock.sets, clock.longest, clock.kept = clock.sets or {}, clock.longest or 0, clock.kept or 0
+  clock.kids, clock.names, clock.times, clock.cuts, clock.first_tick = {}, {}, {}, {}, clock.tick + 1
+  clock.starts = 0
+  for _, set in ipairs(clock.sets) do
+    set.n, set.samples = 0, 0
   end
-  local found = tree.tag == "call" and (tree.name == "rate" or tree.name == "delta")
-  for _, below in ipairs(tree.arguments or tree) do
-    found = found or window.is_of_interval(below)
+  if clock.now then -- a tick goes on already
+    clock.tick = clock.tick - 1
+    clock.first_tick = clock.tick + 1
+    window.tick(clock, clock.now, clock.ends, false)
   end
-  return found
+  return clock
 end
 
--- All series of one expression.
-local function new_set(text, tree, kind, seconds, clock)
-  return { text = text, kind = kind, seconds = seconds, clock = clock, samples = 0, bytes = BYTES,
-    of_interval = seconds == math.huge or window.is_of_interval(tree) }
+--- Says that what has series, a group or a kstat, is forgotten.
+-- @tparam table owner
+function window.forget(owner)
+  for set in pairs(owner) do
+    if type(set) == "table" and set.clock then
+      set.n = set.n - 1
+    end
+  end
 end
+
+-- Forgets the times of ticks before the longest time that is asked for, and kstats that are gone for so long.
+local function forget(clock)
+  local from = clock.time - clock.longest - SAME
+  local first = clock.first_tick
+  while clock.times[first + 1] and clock.times[first + 1] <= from do
+    clock.times[first], clock.cuts[first], first = nil, nil, first + 1
+  end
+  clock.first_tick = first
+  from = math.min(from, clock.before - clock.kept, clock.times[first] or from) -- with the sample before a window
+  if clock.time - (clock.swept or 0) > math.max(clock.longest, 60) then
+    clock.swept, clock.kids = clock.time, {}
+    for name, who in pairs(clock.names) do
+      for crtime, creation in pairs(who.creations) do
+        if creation.time <= from - 60 and creation.tick < clock.tick - 1 then
+          who.creations[crtime] = nil
+          window.forget(creation)
+        end
+      end
+      if not next(who.creations) then
+        clock.names[name] = nil
+        window.forget(who)
+      end
+    end
+  end
+end
+
+--- Begins a tick.
+-- @tparam table clock
+-- @tparam difference|sample place
+-- @tparam boolean ends whether an interval ends with it
+-- @tparam boolean cut whether nothing is known of the time before
+function window.tick(clock, place, ends, cut)
+  local taken, wall = core.sample_taken(place), core.sample_time_of_day(place)
+  local step = 0
+  if clock.taken and taken < clock.taken and wall < clock.wall then
+    local now = clock.now
+    clock.now = nil
+    window.clock(clock) -- somebody went back in a recording
+    clock.now = now
+  elseif clock.taken then
+    step = taken - clock.taken
+    if step < 0 then -- the machine was started again: no kstat is the same, whatever its crtime
+      clock.starts, clock.kids = clock.starts + 1, {}
+    end
+    if cut or step < 0 then
+      step = math.max(step, wall - clock.wall, 0)
+    else
+      clock.slack = math.min(SAME, step / 10)
+    end
+  end
+  clock.before = clock.time
+  clock.tick, clock.time, clock.taken, clock.wall = clock.tick + 1, clock.time + step, taken, wall
+  clock.length, clock.cut, clock.place = ends and step or 0, cut, place
+  clock.times[clock.tick], clock.cuts[clock.tick] = clock.time, cut
+  forget(clock)
+end
+
+-- So far ticks may be from where they should be, for a window of so many seconds: it always has the value of now.
+local function slack_of(clock, seconds)
+  return math.min(clock.slack, seconds / 2)
+end
+
+-- From when on values are in a window, and the time of the sample that was the newest then; nil in a gap, or before
+-- all.
+local function beginning(clock, seconds)
+  local slack = slack_of(clock, seconds)
+  local from = clock.time - seconds + slack
+  local low, high = clock.first_tick, clock.tick
+  if seconds > clock.longest or clock.times[low] > from then
+    return from, nil
+  end
+  while low < high do -- to the last one that is not later
+    local middle = math.ceil((low + high) / 2)
+    if clock.times[middle] <= from then
+      low = middle
+    else
+      high = middle - 1
+    end
+  end
+  local time = clock.times[low]
+  return from, not (clock.cuts[low + 1] and time < from - 2 * slack) and time or nil
+end
+
+-- What belongs to the creation of a kstat; `who`: what belongs to all kstats of its name, one after the other: the
+-- newest `creation`, the `tick` when it was seen last, and whether that `renewed` one of the tick before.
+local function creation_of(clock, k)
+  local kid = core.kid(k) -- one that is created anew has another kid, and one that was away, too
+  local creation = clock.kids[kid]
+  if not creation then
+    local name, crtime = core.identity(k)
+    local who = clock.names[name] or { creations = {} }
+    clock.names[name] = who
+    if clock.starts > 0 then
+      crtime = ("%s:%d"):format(tostring(crtime), clock.starts)
+    end
+    creation = who.creations[crtime] or { who = who, tick = 0, time = 0 }
+    clock.kids[kid], who.creations[crtime] = creation, creation
+  end
+  local tick = clock.tick
+  if creation.tick ~= tick then
+    local who = creation.who
+    who.renewed = who.tick == tick - 1 and who.creation ~= creation
+    who.creation, who.tick, creation.tick, creation.time = creation, tick, tick, clock.time
+  end
+  return creation
+end
+
+-- --- series -----------------------------------------------------------------------------------------
 
 local function check_memory(set)
   local interval = set.clock.interval
@@ -48,35 +172,44 @@ local function check_memory(set)
   end
 end
 
--- Forgets what got no value for as long as the window.
-local function sweep(set, time)
-  for key, series in pairs(set.series) do
-    if time - series.time > set.seconds then
-      set.series[key], set.n = nil, set.n - 1
-    end
+-- All series of one expression. what: the kind of the core's window, or false; accumulator: its states in place of it.
+local function new_set(text, what, seconds, clock, accumulator)
+  if not clock.kids then
+    window.clock(clock)
   end
-  set.swept = time
+  if seconds < math.huge then
+    clock.longest = math.max(clock.longest, seconds)
+  end
+  return { text = text, kind = what, seconds = seconds, clock = clock, accumulator = accumulator, samples = 0, n = 0,
+    bytes = BYTES, one = {} }
 end
 
-local function series_of(set, key, time)
-  local seen = set.clock.seen
-  if set.series == nil or seen[set] ~= set.series then
-    set.series, set.n, set.swept = {}, 0, nil
-    seen[set] = set.series
+-- All series of a reducer: a mean of all values so far is one for some time without a new value; and what takes texts
+-- has numbers for them.
+local function set_of(reducer, text, seconds, clock)
+  local endless = seconds == math.huge
+  local set = new_set(text, not endless and (KINDS[reducer.key] or "all"), seconds, clock, endless and reducer.make())
+  set.tau = endless and reducer.arguments and reducer.arguments[1]
+  if reducer.make().texts then
+    set.texts, set.numbers, set.ntexts = {}, {}, 0
   end
-  local series = set.series[key]
-  if not series or time < series.time then
-    set.n = set.n + (series and 0 or 1)
-    series = { time = time, state = set.accumulator and set.accumulator.new(),
-      window = not set.accumulator and core.window(set.kind, set.seconds) }
-    set.series[key] = series
-    check_memory(set)
-  end
-  if time - (set.swept or time) > set.seconds then
-    sweep(set, time)
-  end
-  set.swept = set.swept or time
+  clock.kept = math.max(clock.kept, set.tau or 0)
+  return set
+end
+
+local function new_series(set, owner)
+  local accumulator = set.accumulator
+  local series = { state = accumulator and accumulator.new and accumulator.new(), tick = false, last = false,
+    window = set.kind and core.window(set.kind, set.seconds) or nil }
+  owner[set], set.n = series, set.n + 1
+  check_memory(set)
   return series
+end
+
+-- From when on values are in a window: those behind this time.
+local function start_of(set)
+  local clock = set.clock
+  return clock.time - set.seconds + slack_of(clock, set.seconds)
 end
 
 local function minus(a, b)
@@ -84,53 +217,80 @@ local function minus(a, b)
 end
 
 -- Takes the oldest distribution away. What merged at a coarser scale cannot be taken back: the others merge anew.
-local function forget_oldest(series, past)
+local function forget_oldest(series)
+  local past = series.past
   local ok, rest = pcall(minus, series.merged, past[past.first].distribution)
   past[past.first], past.first = nil, past.first + 1
   if not ok then
-    rest = past[past.first].distribution
+    rest = past[past.first] and past[past.first].distribution
     for i = past.first + 1, past.n do
       rest = rest + past[i].distribution
     end
   end
-  series.merged = rest
+  series.merged = past.first <= past.n and rest or nil
 end
 
--- Adds the distribution of an interval, and takes away those that are too old. One that does not merge with these, of a
--- kstat that was made anew with other buckets or another unit, begins anew.
-local function add_distribution(set, series, time, d)
-  local merged = series.merged and series.merged:merge(d)
-  local past = merged and series.past or { first = 1, n = 0 }
-  series.past, series.merged, set.bytes = past, merged or d, DISTRIBUTION
-  past.n = past.n + 1
-  past[past.n] = { time = time, distribution = d }
-  while time - past[past.first].time >= set.seconds * 0.999 do
-    forget_oldest(series, past)
+-- The distribution of the window, or nil.
+local function merged(set, series)
+  local past, from = series.past, start_of(set)
+  while past and past.first <= past.n and past[past.first].time <= from do
+    forget_oldest(series)
   end
+  return series.merged
+end
+
+-- Adds the distribution of an interval. One that does not merge with those before, of a kstat that was made anew with
+-- other buckets or another unit, begins anew.
+local function add_distribution(set, series, d)
+  local all = merged(set, series)
+  local both = all and all:merge(d)
+  local past = both and series.past or { first = 1, n = 0 }
+  series.past, series.merged, set.bytes = past, both or d, DISTRIBUTION
+  past.n = past.n + 1
+  past[past.n] = { time = set.clock.time, distribution = d }
   return past.n - past.first + 1
 end
 
-local function add(set, series, time, v)
-  series.time = time
+-- The number by which a window holds a text: one that no value is.
+local function number_of(set, text)
+  local number = set.numbers[text]
+  if not number then
+    set.ntexts = set.ntexts + 1
+    number = -2 ^ 1000 - set.ntexts * 2 ^ 950
+    set.numbers[text], set.texts[number] = number, text
+  end
+  return number
+end
+
+-- Adds the value of a tick to a series, if there is one.
+local function add(set, series, v)
+  local n, time = 0, set.clock.time
+  if type(v) == "string" then
+    local number = set.texts and number_of(set, v) or tonumber(v)
+    if not number and series.last then -- it was a number before: what publishes it has changed
+      return
+    end
+    v = number or core.fail(("'%s' is a text in '%s', which is of numbers: count(x, 1h), distinct(x, 1h) and " ..
+      "changes(x, 1h) take texts"):format(v, set.text))
+  end
   if set.accumulator then
     series.merged = type(v) == "userdata" and v or nil -- what has a distribution needs no digest
   end
-  if series.merged and set.accumulator or set.of_interval and set.clock.first then
-    return
-  end
-  local n = 0
   if type(v) == "userdata" then
-    n = set.clock.first and 0 or add_distribution(set, series, time, v)
-  else
-    v = tonumber(v)
-    if v and v - v == 0 then -- a finite number
-      if series.state then
-        set.one[1] = v
-        set.accumulator.add(series.state, set.one, 1, time)
-      else
-        n = core.window_add(series.window, time, v)
-      end
+    n = set.seconds < math.huge and add_distribution(set, series, v) or 0
+  elseif not reducers.is_finite(v) then
+    return
+  elseif set.accumulator then
+    if set.tau and series.last and series.last <= set.clock.before - set.tau + slack_of(set.clock, set.tau) then
+      series.state = set.accumulator.new() -- a tick found nothing in this time
     end
+    set.one[1] = v
+    series.state = set.accumulator.add(series.state, set.one, 1, time)
+  else
+    n = core.window_add(series.window, start_of(set), time, v)
+  end
+  if type(v) == "number" then
+    series.last = time
   end
   if n > set.samples then
     set.samples = n
@@ -139,116 +299,229 @@ local function add(set, series, time, v)
 end
 
 -- How a reducer is read from a series.
-local function reader(reducer)
+local function reader(set, reducer)
   local what, accumulator, values = READ[reducer.key], reducer.make(), {}
   local get = reducer.get or accumulator.get
   return function(series)
-    if series.merged then
-      return reducer.of and reducer:of(series.merged)
-    elseif series.state then
-      return get(series.state)
+    local clock = set.clock
+    local d = series.past and merged(set, series) or series.merged
+    if d then
+      return reducer.of and reducer:of(d)
+    elseif set.accumulator then
+      local tau = set.accumulator.timed and reducer.arguments[1]
+      local since = tau and clock.time - tau + slack_of(clock, tau)
+      return (not since or series.last and series.last > since) and get(series.state) or nil
     elseif what then
-      return (core.window_get(series.window, what, reducer.share))
+      return (core.window_get(series.window, start_of(set), what, reducer.share))
     end
-    local state, n = accumulator.new(), core.window_values(series.window, values)
+    local state, n = accumulator.new and accumulator.new(), core.window_values(series.window, start_of(set), values)
     if n > 0 then
-      accumulator.add(state, values, n, series.time)
+      state = accumulator.add(state, values, n, clock.time)
     end
-    return n > 0 and get(state) or nil
+    local value = (n > 0 or reducer.of_nothing) and get(state) or nil
+    return set.texts and set.texts[value] or value
   end
 end
 
--- A function of a row that adds what `feed` gives to the series of its group or kstat, once a tick, and reads it.
-local function sliding(set, group, feed, read)
-  local clock = set.clock
-  return function(row, mode)
-    local k, key, time = row.kstat, nil, clock.time
-    if group then
-      key = tostring(row[group].key)
-    elseif not k then
-      error(("%s() follows the kstat of a row, and this row has none"):format(set.name), 0)
-    else
-      key, time = core.kid(k), k.snaptime or clock.time -- one that is created anew has another kid
+-- Whether a series still says something, now or in time.
+local function is_alive(set, series)
+  if set.accumulator then
+    return series.last and series.last > set.clock.time - (set.seconds < math.huge and set.seconds or set.tau or 0)
+  elseif series.past and merged(set, series) or core.window_get(series.window, start_of(set), "count") > 0 then
+    return true
+  end
+  local from, before = beginning(set.clock, set.seconds)
+  return set.kind == "span" and before and core.window_get(series.window, from, "value", before) ~= nil
+end
+
+--- Whether any window of a group has a value, or will have one.
+-- @tparam table group
+-- @treturn boolean
+function window.is_alive(group)
+  for set, series in pairs(group) do
+    if type(set) == "table" and set.clock and is_alive(set, series) then
+      return true
     end
-    local series = series_of(set, key, time)
+  end
+  return false
+end
+
+-- --- functions of rows --------------------------------------------------------------------------------
+
+-- Has a set fed, and returns a function(row) that reads the series of its kstat or, with `group`, the key of that in
+-- rows, of its group. owner: what has the series of a kstat, "who" or its creation.
+local function sliding(set, context, group, feed, read, owner)
+  local clock = set.clock
+  function set.feed(row)
+    local k = row.kstat
+    local of = group and row[group] or creation_of(clock, k)
+    if owner then
+      of = of[owner]
+    end
+    local series = of[set] or new_series(set, of)
     if series.tick ~= clock.tick then
       series.tick = clock.tick
-      feed(series, row, time)
+      if clock.still then -- what was counted since creation is no value
+        row.kstat = core.lookup(clock.still, k.module, k.instance, k.name)
+      end
+      feed(series, row)
+      row.kstat = k
     end
-    return read(series, row, mode)
+    return series
+  end
+  local list = group and context.group.sets or clock.sets
+  list[#list + 1] = set
+  return function(row)
+    if group then
+      local of = row[group]
+      return of and read(of[set] or new_series(set, of), row)
+    elseif type(row.kstat) ~= "userdata" then
+      error(("%s() follows the kstat of a row, and this row has none"):format(set.name), 0)
+    end
+    return read(set.feed(row), row)
   end
 end
 
---- A reducer over time of the values of each kstat of a group: an accumulator that keeps its state.
+--- Raises that windows have no sums with other ones.
+function window.refuse_merge()
+  error("aggregations with windows cannot be merged", 0)
+end
+
+--- A reducer over time of the values of the kstats of a group: an accumulator that keeps its state.
 -- @tparam table reducer
 -- @string text of the expression
--- @tparam table tree of its values
--- @number seconds
+-- @number seconds math.huge: of all so far
 -- @tparam table clock
 -- @treturn table
-function window.accumulator(reducer, text, tree, seconds, clock)
-  local set = new_set(text, tree, KINDS[reducer.key] or "all", seconds, clock)
+function window.accumulator(reducer, text, seconds, clock)
+  local set = set_of(reducer, text, seconds, clock)
   return {
     windowed = true,
-    new = function(group) return series_of(set, tostring(group.key), clock.time or 0) end,
+    texts = set.texts,
+    new = function(group) return group[set] or new_series(set, group) end,
     add = function(series, values, n)
       for i = 1, n do
-        add(set, series, clock.time, values[i])
+        add(set, series, values[i])
       end
+      return series
     end,
-    get = reader(reducer),
-    merge = function() error("aggregations with windows cannot be merged", 0) end,
+    get = reader(set, reducer),
+    merge = window.refuse_merge,
   }
 end
 
---- Makes a function of a value over time.
--- @tparam table tree of the tag ago, or a call
--- @tparam table reducer nil: it is none, see is()
+-- What was counted so far in each interval. Its time is the kstat's own, from where it began or came back on.
+local function feed_change(set, e)
+  local clock = set.clock
+  return function(series, row)
+    local rate, elapsed = tonumber(e(row, 2)), row.kstat.elapsed
+    if rate and elapsed and elapsed > 0 then
+      local from = start_of(set)
+      local begins = not series.at or series.seen ~= clock.tick - 1
+      if begins then
+        series.at = math.max(clock.time - elapsed, series.at or 0)
+        core.window_add(series.window, from, series.at, 0 / 0)
+      end
+      series.at, series.seen = series.at + elapsed, clock.tick
+      core.window_add(series.window, from, series.at, rate * elapsed)
+    end
+  end
+end
+
+-- Notes the ticks at which x is not what it was in the one before: another value, or for resets a lower one or one of
+-- another creation.
+local function feed_happening(set, e, is_reset)
+  local clock = set.clock
+  return function(series, row)
+    local v = e(row, 0)
+    if v ~= nil and series.seen == clock.tick - 1 and clock.length > 0 then
+      local happened = v ~= series.value
+      if is_reset then
+        happened = clock.kids[core.kid(row.kstat)].who.renewed or type(v) == "number" and v < series.value
+      end
+      if happened then
+        series.happened = clock.time
+        if series.window then
+          add(set, series, 1)
+        end
+      end
+    end
+    series.value, series.seen = v, v ~= nil and clock.tick or nil
+    series.known = v ~= nil and clock.time or series.known
+  end
+end
+
+-- How each is read: function(set, series, row, goal).
+local READERS = {
+  rate = function(set, series)
+    return (core.window_get(series.window, start_of(set), "rate"))
+  end,
+  ago = function(set, series)
+    local from, before = beginning(set.clock, set.seconds)
+    return before and (core.window_get(series.window, from, "value", before))
+  end,
+  trend = function(set, series)
+    local from, before = beginning(set.clock, set.seconds)
+    return (core.window_get(series.window, from, "trend", before, set.clock.time))
+  end,
+  ["until"] = function(set, series, row, goal)
+    local from, before = beginning(set.clock, set.seconds)
+    local slope, now = core.window_get(series.window, from, "trend", before, set.clock.time)
+    goal = tonumber(goal(row, 0))
+    if not goal or not slope then
+      return nil
+    elseif goal == now then
+      return 0
+    end
+    local rest = slope ~= 0 and (goal - now) / slope
+    return rest and rest > 0 and rest or nil
+  end,
+  changes = function(set, series)
+    local from = start_of(set)
+    return series.known and series.known > from and core.window_get(series.window, from, "count") or nil
+  end,
+  since = function(set, series)
+    return series.happened and series.happened > start_of(set) and set.clock.time - series.happened or nil
+  end,
+}
+READERS.resets = READERS.changes
+local SPANS = { rate = "changes", ago = "span", trend = "span", ["until"] = "span" }
+
+--- Makes a function of a value over time that is no reducer.
+-- @tparam string name rate, ago, trend, until, changes, resets or since
+-- @string text of the expression
 -- @func e the values
--- @func target of until
+-- @func|nil goal of until
 -- @number seconds
 -- @tparam table context
 -- @param group the key of the group in a row; nil: values are of kstats
--- @treturn function(row, mode)
-function window.make(tree, reducer, e, target, seconds, context, group)
-  local values = tree.arguments and tree.arguments[1] or tree[1]
-  local of_rate = not reducer and tree.name == "rate"
-  local set = new_set(context.text, values, reducer and (KINDS[reducer.key] or "all") or "span", seconds, context.clock)
-  set.of_interval, set.name = set.of_interval or of_rate, tree.name or "ago"
-  if seconds == math.huge then
-    set.accumulator, set.one = reducer.make(), {}
+-- @treturn function(row)
+function window.over_time(name, text, e, goal, seconds, context, group)
+  local set = new_set(text, SPANS[name] or name ~= "since" and "all", seconds, context.clock)
+  set.name = name
+  local function feed(series, row) add(set, series, e(row, 0)) end
+  if name == "rate" then
+    feed = feed_change(set, e)
+  elseif not SPANS[name] then
+    feed = feed_happening(set, e, name == "resets")
   end
-  local function feed(series, row, time)
-    add(set, series, time, e(row, "seen"))
-  end
-  if reducer then
-    return sliding(set, group, feed, reader(reducer))
-  elseif of_rate then
-    -- What was counted so far, each interval with its own rate: so units, and counters that fell, are as in rate(x).
-    feed = function(series, row, time)
-      local rate, elapsed = tonumber(e(row, "rate")), row.kstat.elapsed
-      if rate and elapsed and elapsed > 0 and not set.clock.first then
-        if not series.counted then
-          add(set, series, time - elapsed, 0)
-        end
-        series.counted = (series.counted or 0) + rate * elapsed
-        add(set, series, time, series.counted)
-      end
-    end
-    return sliding(set, nil, feed, function(series) return (core.window_get(series.window, "rate")) end)
-  elseif tree.tag == "ago" then
-    return sliding(set, group, feed, function(series) return (core.window_get(series.window, "ago")) end)
-  elseif tree.name == "trend" then
-    return sliding(set, group, feed, function(series) return (core.window_get(series.window, "trend")) end)
-  end
-  return sliding(set, group, feed, function(series, row, mode)
-    local goal, slope, now = tonumber(target(row, mode)), core.window_get(series.window, "trend")
-    if not goal or not slope then
-      return nil
-    end
-    local rest = goal - now
-    return rest == 0 and 0 or slope ~= 0 and rest / slope > 0 and rest / slope or nil
-  end)
+  local read = READERS[name]
+  return sliding(set, context, group, feed, function(series, row) return read(set, series, row, goal) end,
+    name == "resets" and "who" or nil)
+end
+
+--- Makes a function of a reducer over time.
+-- @tparam table reducer
+-- @string text of the expression
+-- @func e the values
+-- @number seconds math.huge: of all so far
+-- @tparam table context
+-- @param group the key of the group in a row; nil: values are of kstats
+-- @treturn function(row)
+function window.reducer(reducer, text, e, seconds, context, group)
+  local set = set_of(reducer, text, seconds, context.clock)
+  set.name = reducer.title
+  return sliding(set, context, group, function(series, row) add(set, series, e(row, 0)) end, reader(set, reducer))
 end
 
 return window

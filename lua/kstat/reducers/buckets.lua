@@ -1,4 +1,4 @@
---- Distributions with DTrace's buckets: quantize, lquantize, llquantize, counted by a statsblob histogram.
+--- Distributions with DTrace's buckets: quantize and lquantize, counted by a statsblob histogram.
 --
 -- Values are rounded down to whole numbers, as DTrace's are whole.
 --
@@ -69,36 +69,10 @@ local function lquantize(low, high, step)
   return bounds, labels_of(bounds)
 end
 
-local function llquantize(factor, low, high, steps)
-  for _, n in ipairs({ factor, low, high, steps }) do
-    if n % 1 ~= 0 then
-      return nil, "llquantize takes whole numbers"
-    end
-  end
-  if factor < 2 or low < 0 or high < low or factor ^ (high + 1) > 2 ^ 53 then
-    return nil, "llquantize takes a factor from 2, and magnitudes from 0 to at most 2^53"
-  elseif steps < factor or steps % factor ~= 0 or (high - low + 1) * steps > MOST_BUCKETS then
-    return nil, "llquantize takes a number of steps that is a multiple of the factor"
-  end
-  local bounds = {}
-  for magnitude = low, high do
-    local first, next_one = factor ^ magnitude, factor ^ (magnitude + 1)
-    local step = math.max(1, next_one / steps)
-    if step % 1 ~= 0 then
-      return nil, ("llquantize: %d steps do not divide %d"):format(steps, next_one)
-    end
-    for bound = first, next_one - 1, step do
-      bounds[#bounds + 1] = whole(bound)
-    end
-  end
-  bounds[#bounds + 1] = whole(factor ^ (high + 1))
-  return bounds, labels_of(bounds)
-end
-
-local MAKERS = { quantize = quantize, lquantize = lquantize, llquantize = llquantize }
+local MAKERS = { quantize = quantize, lquantize = lquantize }
 
 --- The buckets of a distribution.
--- @string name "quantize", "lquantize" or "llquantize"
+-- @string name "quantize" or "lquantize"
 -- @param ... its numbers
 -- @treturn[1] table `name`, `bounds` (least values; one bucket more lies below the first), `labels`
 -- @treturn[2] nil
@@ -146,7 +120,10 @@ function buckets.heat(past)
       end
     end
   end
-  local map = require("kstat.picture").heatmap({ rows = texts_of(past[1].scheme.labels, math.min(first, last), last) })
+  if first > last then
+    return ""
+  end
+  local map = require("kstat.picture").heatmap({ rows = texts_of(past[1].scheme.labels, first, last) })
   for _, d in ipairs(past) do
     local column = {}
     for i = first, last do
@@ -220,11 +197,15 @@ function buckets.accumulator(scheme)
         end
         blob:update(0, v)
       end
+      return blob
     end,
     get = function(blob)
       return read(scheme, (blob:counts(0)))
     end,
-    merge = function(blob, other) assert(blob:merge(other)) end,
+    merge = function(blob, other)
+      assert(blob:merge(other))
+      return blob
+    end,
   }
 end
 

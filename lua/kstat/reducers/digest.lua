@@ -115,12 +115,14 @@ local function add(state, values, n)
     compress(state)
   end
   if not state.values then
-    return feed(state, values, n)
+    feed(state, values, n)
+    return state
   end
   for i = 1, n do
     state.values[state.n + i] = values[i]
   end
   state.n = state.n + n
+  return state
 end
 
 local function merge(state, other)
@@ -143,6 +145,7 @@ local function merge(state, other)
   end
   assert(state.blob:merge(theirs.blob))
   state.low, state.high = math.min(state.low, other.low), math.max(state.high, other.high)
+  return state
 end
 
 --- The value below which the share q of the values lies; between two values it is interpolated.

@@ -1,7 +1,8 @@
---- What values are reduced to. Each kind of accumulator is a table of functions over a state of its own:
+--- What values are reduced to. Each kind of accumulator is a table of functions over a state, which is nil before any
+-- value if there is no `new`:
 --
---     new() -> state              add(state, values, n, time, k)     n >= 1 finite numbers, of the kstat k
---     get(state) -> value         merge(state, other)                state then includes the values of other
+--     new() -> state              add(state, values, n, time, k) -> state    n >= 1 finite numbers, of the kstat k
+--     get(state) -> value         merge(state, other) -> state               then includes the values of other
 --
 -- One with `texts` takes texts, too. What has no value is nil.
 -- A reducer names its accumulator and how its value is read out of the state; reducers of one
@@ -19,6 +20,24 @@ local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, seconds = 1 } -- of th
 
 local accumulators = {}
 
+--- Whether a value is a number that reducers take.
+function reducers.is_finite(v)
+  return type(v) == "number" and v - v == 0
+end
+
+local function itself(state) return state end
+
+-- The function `add` of an accumulator that takes one value after the other: step(state, value, time) returns the
+-- state.
+local function each(step)
+  return function(state, values, n, time)
+    for i = 1, n do
+      state = step(state, values[i], time)
+    end
+    return state
+  end
+end
+
 -- Integers of Lua 5.3 and later wrap around; a sum that would goes on as a float.
 local function plus(a, b)
   local sum = a + b
@@ -28,69 +47,51 @@ local function plus(a, b)
   return sum
 end
 
-accumulators.sum = {
-  new = function() return {} end,
-  add = function(state, values, n)
-    local sum = state[1] or 0
-    for i = 1, n do
-      local v = values[i]
-      local more = sum + v
-      if (v >= 0) ~= (more >= sum) then
-        more = sum + 0.0 + v
-      end
-      sum = more
-    end
-    state[1] = sum
-  end,
-  get = function(state) return state[1] end,
-  merge = function(state, other)
-    if other[1] ~= nil then
-      state[1] = plus(state[1] or 0, other[1])
-    end
-  end,
-}
+local function add_up(a, b)
+  if a == nil or b == nil then
+    return a or b
+  end
+  return plus(a, b)
+end
+
+accumulators.sum = { add = each(add_up), get = itself, merge = add_up }
 
 accumulators.mean = {
   new = function() return { 0, 0 } end,
   add = function(state, values, n)
-    accumulators.sum.add(state, values, n)
+    for i = 1, n do
+      state[1] = plus(state[1], values[i])
+    end
     state[2] = state[2] + n
+    return state
   end,
   get = function(state) return state[2] > 0 and state[1] / state[2] or nil end,
   merge = function(state, other)
     state[1], state[2] = plus(state[1], other[1]), state[2] + other[2]
+    return state
   end,
 }
 
-accumulators.count = {
-  new = function() return { 0 } end,
-  add = function(state, _, n) state[1] = state[1] + n end,
-  get = function(state) return state[1] end,
-  merge = function(state, other) state[1] = state[1] + other[1] end,
-}
+local function counting(get)
+  return {
+    texts = true,
+    new = function() return 0 end,
+    add = function(count, _, n) return count + n end,
+    get = get,
+    merge = function(count, other) return count + other end,
+  }
+end
+accumulators.count = counting(itself)
+accumulators.absent = counting(function(count) return count == 0 and 1 or 0 end)
 
 local function extreme(better)
-  return {
-    new = function() return {} end,
-    add = function(state, values, n)
-      local best = state[1]
-      if best == nil then
-        best = values[1]
-      end
-      for i = 1, n do
-        if better(values[i], best) then
-          best = values[i]
-        end
-      end
-      state[1] = best
-    end,
-    get = function(state) return state[1] end,
-    merge = function(state, other)
-      if state[1] == nil or other[1] ~= nil and better(other[1], state[1]) then
-        state[1] = other[1]
-      end
-    end,
-  }
+  local function pick(best, v)
+    if best == nil or v ~= nil and better(v, best) then
+      return v
+    end
+    return best
+  end
+  return { add = each(pick), get = itself, merge = pick }
 end
 accumulators.min = extreme(function(a, b) return a < b end)
 accumulators.max = extreme(function(a, b) return a > b end)
@@ -100,30 +101,30 @@ local function tally(get)
   return {
     texts = true,
     new = function() return {} end,
-    add = function(state, values, n)
-      for i = 1, n do
-        state[values[i]] = (state[values[i]] or 0) + 1
-      end
-    end,
+    add = each(function(counts, v)
+      counts[v] = (counts[v] or 0) + 1
+      return counts
+    end),
     get = get,
-    merge = function(state, other)
+    merge = function(counts, other)
       for value, n in pairs(other) do
-        state[value] = (state[value] or 0) + n
+        counts[value] = (counts[value] or 0) + n
       end
+      return counts
     end,
   }
 end
-accumulators.distinct = tally(function(state)
+accumulators.distinct = tally(function(counts)
   local n = 0
-  for _ in pairs(state) do
+  for _ in pairs(counts) do
     n = n + 1
   end
-  return n
+  return n > 0 and n or nil
 end)
 -- Of several that are as frequent the least, numbers before texts.
-accumulators.mode = tally(function(state)
+accumulators.mode = tally(function(counts)
   local best, most = nil, 0
-  for value, n in pairs(state) do
+  for value, n in pairs(counts) do
     if n > most or n == most and (type(value) == type(best) and value < best or
       type(value) == "number" and type(best) ~= "number") then
       best, most = value, n
@@ -136,33 +137,31 @@ end)
 function accumulators.share(limit)
   return {
     new = function() return { 0, 0 } end,
-    add = function(state, values, n)
-      for i = 1, n do
-        state[1] = state[1] + (values[i] <= limit and 1 or 0)
-      end
-      state[2] = state[2] + n
+    add = each(function(state, v)
+      state[1], state[2] = state[1] + (v <= limit and 1 or 0), state[2] + 1
+      return state
+    end),
+    merge = function(state, other)
+      state[1], state[2] = state[1] + other[1], state[2] + other[2]
+      return state
     end,
-    merge = function(state, other) state[1], state[2] = state[1] + other[1], state[2] + other[2] end,
   }
 end
 
--- The last value of the only kstat; nil if there are several.
+-- The last value of the only kstat: its name and its value, or that there are several.
 accumulators.only = {
   texts = true,
-  new = function() return {} end,
   add = function(state, values, _, _, k)
     local name = tostring(k)
-    state.several = state.several or state.name ~= nil and state.name ~= name
-    state.name, state.value = name, values[1]
+    return { name = name, value = values[1], several = state and (state.several or state.name ~= name) }
   end,
-  get = function(state)
-    if not state.several then
-      return state.value
-    end
-  end,
+  get = function(state) return state and state.value end,
   merge = function(state, other)
-    state.several = state.several or other.several or state.name ~= nil and state.name ~= other.name
-    state.name, state.value = other.name, other.value
+    if state and other then
+      other = { name = other.name, value = other.value,
+        several = state.several or other.several or state.name ~= other.name }
+    end
+    return other or state
   end,
 }
 
@@ -170,17 +169,13 @@ accumulators.only = {
 -- counters would cancel out (Welford; merging: Chan, Golub, LeVeque).
 accumulators.moments = {
   new = function() return { 0, 0, 0 } end,
-  add = function(state, values, n)
-    local count, mean, squares = state[1], state[2], state[3]
-    for i = 1, n do
-      local v = values[i]
-      local distance = v - mean
-      count = count + 1
-      mean = mean + distance / count
-      squares = squares + distance * (v - mean)
-    end
-    state[1], state[2], state[3] = count, mean, squares
-  end,
+  add = each(function(state, v)
+    local distance = v - state[2]
+    state[1] = state[1] + 1
+    state[2] = state[2] + distance / state[1]
+    state[3] = state[3] + distance * (v - state[2])
+    return state
+  end),
   get = function(state) return state[1] > 0 and math.sqrt(math.max(0, state[3] / state[1])) or nil end,
   merge = function(state, other)
     local a, b = state[1], other[1]
@@ -190,67 +185,67 @@ accumulators.moments = {
       state[2] = state[2] + distance * b / (a + b)
       state[3] = state[3] + other[3] + distance * distance * a * b / (a + b)
     end
+    return state
   end,
 }
 
 -- The value of the least or greatest time; of equal times the first, or the last, that came.
 local function at_end(later)
-  local function take(state, value, time)
-    if state.time == nil or later(time, state.time) then
-      state.time, state.value = time, value
+  local function pick(state, other)
+    if not state or other and later(other.time, state.time) then
+      return other
     end
+    return state
   end
   return {
     timed = true,
-    new = function() return {} end,
-    get = function(state) return state.value end,
-    merge = function(state, other)
-      if other.time ~= nil then
-        take(state, other.value, other.time)
-      end
-    end,
-    take = take,
+    add = each(function(state, v, time) return pick(state, { time = time, value = v }) end),
+    get = function(state) return state and state.value end,
+    merge = pick,
   }
 end
 accumulators.first = at_end(function(time, than) return time < than end)
 accumulators.last = at_end(function(time, than) return time >= than end)
-function accumulators.first.add(state, values, _, time)
-  accumulators.first.take(state, values[1], time)
-end
-function accumulators.last.add(state, values, n, time)
-  accumulators.last.take(state, values[n], time)
-end
+
+-- The mean of values that count for as long as their interval, in place of a time; all the same if none has a length.
+accumulators.weighted = {
+  new = function() return { sum = 0, weight = 0, plain = 0, n = 0 } end,
+  add = each(function(state, v, weight)
+    state.sum, state.weight = state.sum + v * weight, state.weight + weight
+    state.plain, state.n = plus(state.plain, v), state.n + 1
+    return state
+  end),
+  get = function(state)
+    if state.weight > 0 then
+      return state.sum / state.weight
+    end
+    return state.plain / state.n
+  end,
+  merge = function(state, other)
+    for field, value in pairs(other) do
+      state[field] = plus(state[field], value)
+    end
+    return state
+  end,
+}
 
 -- A mean whose weights fall to 1/e in `seconds`: sums of weighted values and of weights, both as of
 -- state.time.
 function accumulators.ewma(seconds)
-  local function pass(state, time)
-    if state.time and time > state.time then
-      local factor = math.exp((state.time - time) / seconds)
-      state.sum, state.weight = state.sum * factor, state.weight * factor
-    end
-    state.time = math.max(state.time or time, time)
+  local function add(state, sum, weight, time)
+    local now = math.max(state.time or time, time)
+    local fallen, late = math.exp(((state.time or now) - now) / seconds), math.exp((time - now) / seconds)
+    state.time, state.sum, state.weight = now, state.sum * fallen + sum * late, state.weight * fallen + weight * late
+    return state
   end
   return {
     timed = true,
     new = function() return { sum = 0, weight = 0 } end,
-    add = function(state, values, n, time)
-      pass(state, time)
-      local weight = math.exp((time - state.time) / seconds)
-      local sum = 0
-      for i = 1, n do
-        sum = sum + values[i]
-      end
-      state.sum, state.weight = state.sum + sum * weight, state.weight + n * weight
-    end,
+    add = each(function(state, v, time) return add(state, v, 1, time) end),
     -- After a pause of many times `seconds` the weight of older values may be 0: the mean is then nil.
     get = function(state) return state.weight > 0 and state.sum / state.weight or nil end,
     merge = function(state, other)
-      if other.time then
-        pass(state, other.time)
-        local weight = math.exp((other.time - state.time) / seconds)
-        state.sum, state.weight = state.sum + other.sum * weight, state.weight + other.weight * weight
-      end
+      return other.time and add(state, other.sum, other.weight, other.time) or state
     end,
   }
 end
@@ -291,7 +286,12 @@ end
 -- least and most arguments, and the reducer that they make, or nil and what is wrong
 local KINDS = {
   sum = { 0, 0, same("sum", field("sum")) },
-  count = { 0, 0, same("count", field("count")) },
+  count = { 0, 0, function()
+    return { accumulator = "count", key = "count", of = field("count"), of_nothing = true }
+  end },
+  absent = { 0, 0, function()
+    return { accumulator = "absent", key = "absent", of = function() return 0 end, of_nothing = true }
+  end },
   avg = { 0, 0, same("mean", field("mean")) },
   mean = { 0, 0, same("mean", field("mean")) },
   min = { 0, 0, same("min", field("min")) },
@@ -302,8 +302,8 @@ local KINDS = {
   distinct = { 0, 0, same("distinct") },
   mode = { 0, 0, same("mode") },
   ewma = { 1, 1, function(seconds)
-    if seconds <= 0 then
-      return nil, "ewma() takes seconds above 0"
+    if seconds <= 0 or seconds > 3653 * 86400 then
+      return nil, "ewma() takes seconds above 0 and of at most 10 years"
     end
     return { accumulator = "ewma", key = "ewma " .. seconds, arguments = { seconds } }
   end },
@@ -332,8 +332,8 @@ local KINDS = {
     return found
   end },
 }
-for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2, llquantize = 4 }) do
-  KINDS[name] = { least, name == "lquantize" and 3 or least, function(...)
+for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2 }) do
+  KINDS[name] = { least, least > 0 and least + 1 or 0, function(...)
     local buckets = require("kstat.reducers.buckets")
     local scheme, problem = buckets.scheme(name == "heat" and "quantize" or name, ...)
     if not scheme then
@@ -343,6 +343,10 @@ for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2, llquantize = 4
       of = function(_, d) return buckets.of(scheme, d) end }
   end }
 end
+
+--- What a period makes of what a reducer came to at each of its ticks: accumulators, whose times are lengths.
+reducers.FOLDS = { total = accumulators.sum, mean = accumulators.weighted, min = accumulators.min,
+  max = accumulators.max }
 
 --- The reducers but percentiles, by their names; of each [1] is how many numbers it needs.
 reducers.KINDS = KINDS
