@@ -22,8 +22,8 @@ end
 --- What was counted.
 -- @tparam kstat k of a difference: in between; of a sample or a chain: since creation
 -- @treturn table `counts` ({integer,...}): how many values each bucket got, `low` and `high` ({integer,...}): the least
--- and the greatest value that each holds, `total` (integer): all of them; `elapsed` (?number) in seconds, of a
--- difference; and `distribution` (distribution), see `k:distribution`
+-- and the greatest of the values that each holds, `total` (integer): how many values all have; `elapsed` (?number) in
+-- seconds, of a difference; and `distribution` (distribution), see `k:distribution`
 -- @fails if it is no histogram
 function histogram.counts(k)
   if core.kind(k) ~= "kstat" then

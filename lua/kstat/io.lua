@@ -28,9 +28,9 @@ local OVER_THE_TOP = 18446744073709551616.0 -- 2^64
 -- @tparam kstat now the same kstat in the later sample; or pass the kstat of a difference alone, which
 -- has both
 -- @tparam[opt] table into is filled and returned, in place of a new table
--- @treturn table `nread`, `nwritten` (number) in bytes; `reads`, `writes` (number); `wtime`, `wlentime`, `rtime`,
--- `rlentime`, `elapsed` (number) in nanoseconds; `has_wait` (boolean): false if the system counts no wait queue (Linux:
--- time waited is in the run queue's)
+-- @treturn table `nread`, `nwritten` (number) in bytes; `reads`, `writes` (number): how many; `wtime`, `wlentime`,
+-- `rtime`, `rlentime`, `elapsed` (number) in nanoseconds; `has_wait` (boolean): false if the system counts no wait
+-- queue (Linux: time waited is in the run queue's)
 -- @fails if the kstat could not be read
 -- @raise if it is not an I/O kstat, or of a chain: only samples have a moment
 function M.counts(prev, now, into)
@@ -38,7 +38,7 @@ function M.counts(prev, now, into)
     prev, now = nil, prev
   end
   if core.kind(now) ~= "kstat" then
-    error(("kstat of a difference expected, or two kstats of samples, got %s"):format(core.kind(now) or type(now)), 2)
+    core.usage(("kstat of a difference expected, or two kstats of samples, got %s"):format(core.kind(now) or type(now)))
   end
   local nread, nwritten, reads, writes, wtime, wlentime, rtime, rlentime, elapsed, has_wait =
     io_delta(now, prev)
@@ -72,11 +72,14 @@ local with_titles = {
 --   * `wait`, `actv` (number): mean length of the wait queue and of the run queue
 --   * `wsvc_t`, `asvc_t`, `svc_t` (number): mean milliseconds of an operation in the wait queue, in service, and both
 --   * `w_pct`, `b_pct` (number): percent of the time in which anything waited, was in service; not cut at 100
---   * `seconds` (number): the time these are means of; 1 if none passed
+--   * `seconds` (number): the time in seconds that these are means of; 1 if none passed
 --   * `has_wait` (boolean): as in the counts
 --
 -- The titles of iostat work too: `["r/s"]`, `["w/s"]`, `["kr/s"]`, `["kw/s"]`, `["%w"]`, `["%b"]`.
 function M.figures(counts, into)
+  if type(counts) ~= "table" then
+    core.usage(("bad argument #1 to 'figures' (table expected, got %s)"):format(type(counts)))
+  end
   into = setmetatable(into or {}, with_titles)
   local t = counts.elapsed
   if t == 0 then

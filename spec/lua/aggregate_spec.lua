@@ -37,7 +37,7 @@ local function capture()
     add("sd", 0, "sd0", "disk", { nread = 100 * n, nwritten = 10 * n, state = "on" })
     add("sd", 1, "sd1", "disk", { nread = 200 * n, nwritten = 20 * n, state = "off" })
     add("vd", 10, "vd10", "disk", { nread = 1000 * n * n })
-    add("link", 0, "eth0", "net", { rbytes64 = 7 * n, rxload = 0.5 })
+    add("link", 0, "eth0", "net", { arrived = 7 * n, busy = 0.5 })
     return cjson.encode(list)
   end
   local path = os.tmpname()
@@ -182,12 +182,6 @@ describe("a distribution", function()
     assert.same({ { 1, 2, 1 } }, (buckets("lquantize(0, 3)", { 1 })))
   end)
 
-  it("llquantize divides each magnitude", function()
-    -- 10^1 to 10^2 in 10 steps of 10; 10^2 to 10^3 in steps of 100
-    assert.same({ { "", 10, 1 }, { 10, 20, 1 }, { 90, 100, 1 }, { 100, 200, 2 }, { 1000, "", 1 } },
-      (buckets("llquantize(10, 1, 2, 10)", { 9, 19, 99, 100, 199, 1000 })))
-  end)
-
   it("is drawn as DTrace draws it", function()
     assert.equal([[
                value  ------------- Distribution ------------- count
@@ -242,13 +236,11 @@ describe("a distribution", function()
       "   -9007199254740992 |" .. empty, picture({ -2 ^ 54 }))
     assert.equal('[{"quantize":[[36028797018963968,72057594037927936,1]]}]\n',
       (aggregate("quantize"):add_value({}, 2 ^ 55):render("json")))
-    assert.matches("< 1 |.*>= 9007199254740992 |", tostring(reduced("llquantize(2, 0, 52, 2)", { 0, 2 ^ 60 })))
   end)
 
   it("is refused where it makes no buckets", function()
     for _, text in ipairs({ "lquantize(10, 10)", "lquantize(0, 10, 0)", "lquantize(0.5, 10)", "lquantize(0, 1e6)",
-      "lquantize(0, 1000000)", "llquantize(1, 0, 3, 10)", "llquantize(10, 3, 1, 10)", "llquantize(10, 0, 3, 15)",
-      "llquantize(10, 0, 30, 10)", "llquantize(10, 0, 3, 30)" }) do
+      "lquantize(0, 1000000)" }) do
       local agg, message, errname = kstat.aggregate(text)
       assert.is_nil(agg, text)
       assert.equal("EINVAL", errname)
@@ -266,13 +258,13 @@ describe("an aggregation", function()
   after_each(function() ks:close() end)
 
   it("adds what kstats have in common", function()
-    local agg = aggregate("sum, count by (module)")
+    local agg = aggregate("sum(*), count(*), count by (module)")
     local same, n = agg:add(ks:sample())
     assert.equal(agg, same)
     assert.equal(7, n)
     assert.same({ "link", "sd", "vd" }, keys_of(agg))
-    assert.same({ 330, 4 }, { agg:get("sd") })
-    assert.same({ 7.5, 2 }, { agg:get("link") })
+    assert.same({ 330, 4, 2 }, { agg:get("sd") })
+    assert.same({ 7.5, 2, 1 }, { agg:get("link") })
     assert.is_nil(agg:get("nosuch"))
     assert.equal(3, agg:size())
   end)
@@ -293,20 +285,20 @@ describe("an aggregation", function()
     local before = ks:sample()
     ks:update()
     local d = ks:sample() - before
-    assert.equal(33, aggregate("sum by (module) of rate(*)"):add(d):get("sd"))
-    assert.equal(33, aggregate({ reduce = "sum", by = "module", rate = true }):add(d):get("sd"))
-    assert.equal(300, aggregate("max by (class) of rate(nread)"):add(d):get("disk"))
-    assert.equal(10 + 20, aggregate("sum of delta(nread)/10 - 1 + 1 by (module)"):add(d):get("sd"))
+    assert.equal(33, aggregate("sum(rate(*)) by (module)"):add(d):get("sd"))
+    assert.equal(33, aggregate({ reduce = "sum(rate(*))", by = "module" }):add(d):get("sd"))
+    assert.equal(300, aggregate("max(rate(nread)) by (class)"):add(d):get("disk"))
+    assert.equal(10 + 20, aggregate("sum(delta(nread)/10 - 1 + 1) by (module)"):add(d):get("sd"))
     -- what lacks a part is left out
     assert.same({ "rate(nread):sd", "rate(nread):vd" },
-      keys_of(aggregate("sum by (statistic, module) of rate(nread)"):add(d)))
+      keys_of(aggregate("sum(rate(nread)) by (statistic, module)"):add(d)))
     -- of a sample: since creation
-    assert.equal(30, aggregate("sum by (module) of rate(nread)"):add(ks:sample()):get("sd"))
-    assert.equal(30, aggregate("sum by (module) of rate(nread)"):add(ks):get("sd"))
+    assert.equal(30, aggregate("sum(rate(nread)) by (module)"):add(ks:sample()):get("sd"))
+    assert.equal(30, aggregate("sum(rate(nread)) by (module)"):add(ks):get("sd"))
   end)
 
   it("has every kind of key, in the order given", function()
-    assert.same({ "nread:sd", "nread:vd", "nwritten:sd", "rbytes64:link", "rxload:link" },
+    assert.same({ "arrived:link", "busy:link", "nread:sd", "nread:vd", "nwritten:sd" },
       keys_of(aggregate("sum by (statistic, module)"):add(ks)))
     local agg = aggregate("sum by (statistic, name, instance, class)"):add(ks, "vd")
     for key, value in agg:each() do
@@ -367,7 +359,7 @@ describe("an aggregation", function()
   end)
 
   it("goes on over time, and starts again", function()
-    local agg = aggregate("sum, max, first, last, count by (name)")
+    local agg = aggregate("sum, max, first, last, count(*) by (name)")
     agg:add(ks, "sd:::nread")
     ks:update()
     agg:add(ks, "sd:::nread")
@@ -475,7 +467,7 @@ describe("an aggregation", function()
 end)
 
 describe("merging", function()
-  local all = "sum, count, avg, min, max, stddev, first, last, p50, p99, ewma(30), quantize by (module)"
+  local all = "sum, count(*), avg, min, max, stddev, first, last, p50, p99, quantize by (module)"
 
   -- The same numbers in each run.
   local function values(n)
@@ -505,8 +497,7 @@ describe("merging", function()
       for i = 9, 10 do
         assert.is_true(math.abs(want[i] - got[i]) <= (n < 100 and 0 or 250), key .. " " .. i)
       end
-      assert.is_true(math.abs(want[11] - got[11]) <= 1e-9 * math.abs(want[11]))
-      assert.equal(tostring(want[12]), tostring(got[12]))
+      assert.equal(tostring(want[11]), tostring(got[11]))
     end
   end
 
@@ -558,7 +549,7 @@ describe("merging", function()
       assert.error_matches(function() aggregate("sum by (module)"):merge(aggregate(other)) end,
         "bad argument #1 to 'merge'")
     end
-    assert.error_matches(function() aggregate("ewma(1)"):merge(aggregate("ewma(2)")) end, "bad argument")
+    assert.error_matches(function() aggregate("p(1)"):merge(aggregate("p(2)")) end, "bad argument")
     assert.error_matches(function() aggregate("lquantize(0,9)"):merge(aggregate("lquantize(0,8)")) end, "bad argument")
     assert.error_matches(function() aggregate("sum"):merge({}) end, "aggregation expected, got table")
     local agg = aggregate("sum")
@@ -577,20 +568,19 @@ describe("the text of an aggregation", function()
       ["sum by ("] = "a key .* expected at character 9",
       ["sum by (module"] = "',' or '%)' expected at character 15",
       ["sum by (module, time(7))"] = "time%(%) takes whole seconds that a day is a multiple of, at character 17",
-      ["sum by (module) of"] = "an expression expected at character 19",
-      ["sum by (module) of rate("] = "a number, a name or '%(' expected at character 25",
+      ["sum by (module) where"] = "an expression expected at character 22",
+      ["sum by (module) where rate("] = "a number, a name or '%(' expected at character 28",
       ["sum by (module), max by (name)"] = "expected at character 16",
       ["sum x"] = "expected at character 5",
       ["top"] = "a number expected at character 4",
       ["top 0 by (name)"] = "top takes a whole number above 0, at character 5",
       ["top 2.5 by (name)"] = "top takes a whole number above 0, at character 5",
       ["ewma"] = "ewma takes 1 numbers, not 0, at character 1",
-      ["ewma(0)"] = "ewma%(%) takes seconds above 0, at character 1",
+      ["ewma(0)"] = "ewma%(%) takes seconds above 0 and of at most 10 years, at character 1",
       ["sum(1)"] = "sum takes no number; a time has a unit, such as 60s, at character 1",
       ["lquantize(1"] = "'%)' expected at character 12",
       ["lquantize(1,"] = "a number, .* expected at character 13",
-      ["sum over"] = "'time' expected at character 9",
-      ["sum over time by (name)"] = "the end expected at character 15",
+      ["sum by (time(60)) having"] = "an expression expected at character 25",
     }) do
       local agg, message, errname = kstat.aggregate(text)
       assert.is_nil(agg, text)
@@ -599,26 +589,24 @@ describe("the text of an aggregation", function()
     end
   end)
 
-  it("takes blanks anywhere, and of before by", function()
-    for _, text in ipairs({ " sum , p99.9 by ( module , $1 ) of rate(nread) / 2 over time ",
-      "sum,p99.9 of rate(nread) / 2 by(module,$1)over time" }) do
-      local agg = aggregate(text)
-      assert.equal("sum, p99.9 by (module, $1)", agg:signature())
-      assert.equal("rate(nread) / 2", agg.of)
-      assert.is_true(agg.over_time)
+  it("takes blanks anywhere, and clauses in any order", function()
+    for _, text in ipairs({ " sum , p99.9 by ( module , $1 ) where rate(nread) / 2 > 1 having sum ( nread )> 3 ",
+      "sum,p99.9 having sum(nread)>3 where rate(nread) / 2>1 by(module,$1)" }) do
+      assert.equal("sum, p99.9 by (module, $1)", aggregate(text):signature())
     end
   end)
 
   it("as a table raises where it is wrong", function()
     for _, case in ipairs({
       { 5, "string or table expected, got number" }, { {}, "reducers are missing" },
-      { { reduce = {} }, "reducers are missing" }, { { reduce = "nosuch" }, "there is no reducer 'nosuch'" },
+      { { reduce = {} }, "reducers are missing" }, { { reduce = "summ" }, "there is no reducer 'summ'" },
       { { reduce = "sum by (name)" }, "one reducer expected" },
       { { reduce = { 1 } }, "a reducer expected, got number" },
       { { reduce = "sum", by = "time(" }, "seconds expected at character 6 of 'time('" },
       { { reduce = "sum", by = { 5 } }, "a key is a name, a function" },
       { { reduce = "sum", x = 1 }, "unknown field 'x'" }, { { reduce = "sum", top = 0.5 }, "top is a whole number" },
-      { { reduce = "sum", of = 5 }, "of is an expression" },
+      { { reduce = "sum", of = "x" }, "of is a function of the kstat; an expression stands in its reducer" },
+      { { reduce = "sum", rate = true }, "there is no field 'rate': reduce = 'sum(rate(*))'" },
     }) do
       local ok, message = pcall(function() return (kstat.aggregate(case[1])) end)
       assert.is_false(ok)
@@ -754,11 +742,10 @@ describe("a reducer of one's own", function()
 
   it("reduces what an expression or a function gives", function()
     local disks = { class = "disk" }
-    for _, of in ipairs({ "reads + writes", function(k) return k.reads + k.writes end }) do
-      local agg = aggregate({ reduce = { "sum", most }, by = "module", of = of })
-      assert(agg:add(kstat.open(host):sample(disks), disks))
-      assert.same({ 310508899, 94581405 }, { agg:get("sd") })
-    end
+    local agg = aggregate({ reduce = { "sum(reads + writes)", "sum", most }, by = "module",
+      of = function(k) return k.reads + k.writes end })
+    assert(agg:add(kstat.open(host):sample(disks), disks))
+    assert.same({ 310508899, 310508899, 94581405 }, { agg:get("sd") })
   end)
 
   it("is checked", function()
@@ -767,7 +754,7 @@ describe("a reducer of one's own", function()
       ["reducer 'x': unknown field 'nwe'; did you mean 'new'?"] = { reduce = { { "x", nwe = print } } },
       ["reducer 'x': new is a function, got number"] = { reduce = { { "x", new = 1 } } },
       ["a reducer of one's own begins with its name"] = { reduce = { { new = print } } },
-      ["of is an expression (string or function), got number"] = { reduce = "sum", of = 5 },
+      ["of is a function of the kstat"] = { reduce = "sum", of = 5 },
     }) do
       local ok, problem = pcall(kstat.aggregate, definition)
       assert.is_false(ok)

@@ -22,7 +22,8 @@ local function machine(i, busy)
   return capture.kstat("unix", 0, "system_misc", "misc", 1, 0, 100 + 10 * i,
     '"ncpus":1,"avenrun_1min":256,"avenrun_5min":256,"avenrun_15min":256'),
     capture.kstat("cpu", 0, "sys", "misc", 1, 0, 100 + 10 * i, ('"cpu_nsec_user":%.0f,"cpu_nsec_kernel":0,' ..
-      '"cpu_nsec_idle":%.0f'):format(busy * SECOND, (10 * i - busy) * SECOND))
+      '"cpu_nsec_idle":%.0f'):format(busy * SECOND, (10 * i - busy) * SECOND)),
+    capture.kstat("pressure", 0, "cpu", "pressure", 1, 0, 100 + 10 * i, ('"some_nsec":%.0f'):format(5 * i * SECOND))
 end
 
 describe("processes that ended between two samples", function()
@@ -48,12 +49,16 @@ describe("processes that ended between two samples", function()
     assert.matches("ended: 55%% CPU, most of sh/7\n", out)
   end)
 
-  it("make use blame their parent", function()
+  it("make use blame their parent where others wait", function()
+    local function waiting(i)
+      return capture.kstat("pressure", 0, "cpu", "pressure", 1, 0, 100 + 10 * i,
+        ('"some_nsec":%.0f'):format(5 * i * SECOND))
+    end
     local out = printed({
-      { process(1, "init", 0, 0, 1, 0), process(7, "sh", 1, 0, 1, 0), machine(0, 0) },
-      { process(1, "init", 0, 1, 1, 0), process(7, "sh", 1, 1, 1, 9.8), machine(1, 10) },
+      { process(1, "init", 0, 0, 1, 0), process(7, "sh", 1, 0, 1, 0), waiting(0), machine(0, 0) },
+      { process(1, "init", 0, 1, 1, 0), process(7, "sh", 1, 1, 1, 9.8), waiting(1), machine(1, 10) },
     }, "use", "cpu")
-    assert.matches("busy 100%%.*%(sh%[7%] 98%%%)", out)
+    assert.matches("busy while others wait 100%%.*%(sh%[7%] 98%%%)", out)
   end)
 
   it("are told with what they wrote, without what the sample before had of them", function()

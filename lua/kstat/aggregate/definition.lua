@@ -1,27 +1,33 @@
 --- What an aggregation is made of: its keys, what it computes of each group, and what is read for that.
 --
 -- @module kstat.aggregate.definition
-local core = require("kstat.core")
 local expression = require("kstat.expression")
+local foreign = require("kstat.foreign")
 local grammar = require("kstat.expression.grammar")
 local reducers = require("kstat.reducers")
 local reduction = require("kstat.expression.reduction")
 local unknown = require("kstat.unknown")
+local window = require("kstat.expression.window")
 
 local definition = {}
 
-local HEADER = { module = true, instance = true, name = true, class = true, publisher = true }
-local KNOWN = { reduce = true, by = true, of = true, where = true, top = true, bottom = true, over_time = true,
-  rate = true, rest = true }
+local unpack = table.unpack or unpack
+
+local HEADER = { module = true, instance = true, name = true, class = true, publisher = true, host = true }
+local KNOWN = { reduce = true, by = true, of = true, where = true, having = true, top = true, bottom = true,
+  rest = true }
+local GONE = { rate = "reduce = 'sum(rate(*))'", over_time = "a window, such as 'sum(x, 1h)', or a key time(3600)" }
 local DAY = 86400
+local WEEKDAYS = { "sun", "mon", "tue", "wed", "thu", "fri", "sat" }
 
 -- --- keys -----------------------------------------------------------------------------------------
 
 -- A group of the selectors' regular expressions.
 local function make_group_column(self, group)
-  local column = { title = tonumber(group) and "$" .. group or group, group = tonumber(group) or group }
+  local column, groups = { title = tonumber(group) and "$" .. group or group, group = tonumber(group) or group },
+    self.groups
   function column.value(k, statistic)
-    for _, source in ipairs(self.groups[column.group]) do
+    for _, source in ipairs(groups[column.group]) do
       local text = source.selector:capture(k, statistic, source.number)
       if text and source.selector:matches(k, statistic) then
         return text
@@ -32,37 +38,44 @@ local function make_group_column(self, group)
   return column
 end
 
--- The beginning of the period that the time is in, as text that sorts; periods begin with the day.
+-- The period that a time is in: the beginning of so many seconds, as text that sorts, periods begin with the day; or
+-- the hour of the day; or the day of the week.
 local function make_time_column(self, tree)
   local seconds = tree.value
-  if seconds < 1 or seconds % 1 ~= 0 or DAY % seconds ~= 0 then
+  self.by_time = true
+  if seconds == "hour" then
+    return { title = seconds, period = function(now) return os.date("*t", now).hour end }
+  elseif seconds == "weekday" then
+    return { title = seconds, period = function(now) return WEEKDAYS[os.date("*t", now).wday] end }
+  elseif seconds < 1 or seconds % 1 ~= 0 or DAY % seconds ~= 0 then
     return nil, ("time() takes whole seconds that a day is a multiple of, at character %d"):format(tree.at)
   end
-  local format = seconds == DAY and "%Y-%m-%d" or seconds % 60 == 0 and "%Y-%m-%d %H:%M" or "%Y-%m-%d %H:%M:%S"
-  self.by_time = true
-  return { title = "time", of_kstat = function()
-    local now = self.seconds
+  return { title = "time", period = function(now)
     local t = os.date("*t", now)
-    return os.date(format, now - (t.hour * 3600 + t.min * 60 + t.sec) % seconds)
+    local from = t.hour * 3600 + t.min * 60 + t.sec -- of the clock on the wall: days may have 23 or 25 hours
+    from = from - from % seconds
+    local minutes = math.floor(from / 60)
+    return ("%d-%02d-%02d"):format(t.year, t.month, t.day) ..
+      (seconds < DAY and (" %02d:%02d"):format(math.floor(minutes / 60), minutes % 60) or "") ..
+      (seconds % 60 ~= 0 and (":%02d"):format(from % 60) or "")
   end }
 end
 
--- A key that a text names.
-local function make_column(self, tree)
+-- A key of a tree.
+local function make_column(self, tree, text)
   local name = tree.value
   if tree.tag == "$" then
     return make_group_column(self, name)
   elseif tree.tag == "time" then
     return make_time_column(self, tree)
-  elseif HEADER[name] then
+  elseif tree.tag == "name" and HEADER[name] then
     return { title = name, header = name }
-  elseif name == "statistic" then
+  elseif tree.tag == "name" and name == "statistic" then
     return { title = name, value = function(_, statistic) return statistic end }
   end
-  self.names[#self.names + 1] = name
-  return { title = name, of_kstat = function(k)
-    return core.kstat_methods.get(self.differing and k:now() or k, name)
-  end }
+  local get, problem = expression.make(tree, { text = text, names = self.names, clock = self.clock })
+  self.of_differences = true
+  return get and { title = tree.tag == "name" and name or grammar.text_of(tree, text) or text, of_kstat = get }, problem
 end
 
 -- The keys that a table has.
@@ -81,7 +94,7 @@ local function make_own_columns(self, by, level)
     else
       local tree, problem = grammar.key(title)
       if tree then
-        self.columns[i], problem = make_column(self, tree)
+        self.columns[i], problem = make_column(self, tree, title)
       end
       if problem then
         error("aggregate: " .. problem, level + 1)
@@ -90,15 +103,71 @@ local function make_own_columns(self, by, level)
   end
 end
 
+-- A level (kstat.aggregate.groups) of what was added for periods.
+local function periods_of(self, path)
+  return { columns = self.columns, path = path, tree = {}, accumulators = self.accumulators, children = {},
+    is_past = true }
+end
+
+-- Sorts the keys, whose numbers are the `path` of the tree of groups. Those of the header and of the kstat, `early`,
+-- decide once for all statistics of a kstat, so they come first, whatever their order on paper; then those that are
+-- `late`. Those of time are in the trees of the periods: `past` has the groups of each, `whole` what is of all groups
+-- of each.
+local function make_path(self)
+  local times, early, late = {}, {}, {}
+  self.early, self.late = {}, {}
+  for i, column in ipairs(self.columns) do
+    local list, columns = late, self.late
+    if column.period then
+      list, columns = times, {}
+    elseif not column.value then
+      list, columns = early, self.early
+    end
+    list[#list + 1], columns[#columns + 1] = i, column
+  end
+  self.path = early
+  for _, i in ipairs(late) do
+    early[#early + 1] = i
+  end
+  if times[1] then
+    local path = { unpack(times) }
+    for _, i in ipairs(self.path) do
+      path[#path + 1] = i
+    end
+    self.past, self.whole = periods_of(self, path), periods_of(self, times)
+  end
+end
+
 -- What an aggregation has before anything is asked for.
-local function nothing()
-  return { columns = {}, values = {}, titles = {}, groups = {}, names = {}, sources = {}, accumulators = {},
-    clock = { tick = 0, seen = {} } }
+local function nothing(outer)
+  outer = outer or { groups = {}, names = {}, clock = window.clock({ is_of_kstats = true }) }
+  return { columns = {}, values = {}, titles = {}, groups = outer.groups, names = outer.names, sources = {},
+    accumulators = {}, sets = {}, children = {}, tree = {}, values_of_path = {}, clock = outer.clock }
+end
+
+-- The groups that a group is divided into by further keys, for kstat.expression.reduction. Returns nil and what is
+-- wrong if these are none.
+function reduction.nest(self, keys, context)
+  local child = nothing(self)
+  for _, column in ipairs(self.columns) do
+    child.columns[#child.columns + 1] = not column.period and column or nil
+  end
+  child.outer = #child.columns
+  for _, tree in ipairs(keys) do
+    local column, problem = make_column(child, tree, context.text)
+    if not column or column.period then
+      return nil, problem or "a key of time stands in the outer by"
+    end
+    child.columns[#child.columns + 1] = column
+  end
+  make_path(child)
+  self.children[#self.children + 1] = child
+  return child
 end
 
 -- --- values -----------------------------------------------------------------------------------------
 
--- Whether an item is a reducer in the short form, with nothing but its numbers: its expression follows `of`.
+-- Whether an item is a reducer with nothing but its numbers: it is of every number.
 local function is_short(tree)
   local short = tree.tag == "reducer" or reduction.is_reducer(tree)
   for _, argument in ipairs(tree.arguments or {}) do
@@ -107,33 +176,32 @@ local function is_short(tree)
   return short
 end
 
--- What is shown of each group: `title`, `name` and `get`, a function(row).
+-- What is shown of each group: `title`, `name` and `get`, a function(row). of: what a reducer alone is of.
 local function make_value(self, tree, of, text)
-  local short, name = is_short(tree), text:sub(tree.from or 1, (tree.to or 1) - 1):gsub("%s+$", "")
-  if short then
-    local arguments = { of or { tag = "all" } }
+  if tree.tag == "reducer" and not reducers.known(tree.value) and not unknown.nearest(tree.value, reducers.KINDS) then
+    tree.tag, tree.from, tree.to = "name", tree.at, tree.at + #tree.value -- a statistic of one kstat
+  end
+  local short, name = is_short(tree), grammar.text_of(tree, text) or ""
+  if short and (of or tree.value ~= "count") then
+    local arguments, numbers = { of or { tag = "all" } }, {}
     for i, number in ipairs(tree.arguments or {}) do
-      arguments[i + 1] = number
+      arguments[i + 1], numbers[i] = number, number.value
     end
     tree = { tag = "call", at = tree.at, name = tree.name or tree.value, arguments = arguments }
-    local numbers = {}
-    for i = 2, #arguments do
-      numbers[i - 1] = arguments[i].value
-    end
     local reducer, problem = reducers.make(tree.name, numbers)
     if not reducer then
       return nil, ("%s, at character %d of '%s'"):format(problem, tree.at, text)
     end
-    name = reducer.name
+    name = numbers[1] and not reducer.arguments and tree.name .. " " .. table.concat(numbers, " ") or reducer.name
   end
   local get, problem = expression.make(tree, { text = text, names = self.names, group = self, clock = self.clock })
-  return get and { title = short and tree.name or name, name = name, get = get,
+  return get and { title = short and (tree.name or tree.value) or name, name = name, get = get,
     distribution = tree.tag == "call" and (tree.name == "heat" or
       tree.name:find("quantize$") ~= nil), heat = tree.name == "heat" and {} },
     problem
 end
 
--- Gives reducers of one kind their arguments as part of their title: "ewma 10", "ewma 60".
+-- Gives reducers of one kind their arguments as part of their title: "p 10", "p 60".
 local function make_titles_unique(list)
   local times = {}
   for _, value in ipairs(list) do
@@ -146,18 +214,18 @@ local function make_titles_unique(list)
   end
 end
 
--- What is wrong with a rest of these values: a window over a group has times that are not those of other groups.
+-- What is wrong with a rest of these values: windows have times that are not those of other groups.
 local function wrong_rest(self)
   for _, accumulator in ipairs(self.accumulators) do
-    if accumulator.windowed then
-      return "windows over groups do not tell the rest; sum(avg(x, 60s)) is one of each kstat"
+    if accumulator.nested then
+      return "reducers of groups within do not tell the rest"
     end
   end
-  return nil
+  return self.windowed and "windows over groups do not tell the rest; sum(avg(x, 60s)) is one of each kstat" or nil
 end
 
 -- The first value or named key that is there twice; two functions may be two keys.
-local function recurring(self, by)
+local function recurring(self)
   local seen = {}
   for _, value in ipairs(self.values) do
     if seen[value.name] then
@@ -166,11 +234,12 @@ local function recurring(self, by)
     seen[value.name] = true
   end
   seen = {}
-  for _, key in ipairs(by) do
-    if type(key) == "string" and seen[key] then
+  for _, column in ipairs(self.columns) do
+    local key = not (column.value and column.title ~= "statistic" and not column.group) and column.title
+    if key and seen[key] then
       return key
     end
-    seen[key] = true
+    seen[key or ""] = key and true
   end
   return nil
 end
@@ -220,8 +289,7 @@ local function check_reducer(text, level)
   end
 end
 
--- The text form of a table but for its keys, and the reducers of the script's own by their places. `of` may be a
--- function, which is not in the text.
+-- The text form of a table but for its keys, and the reducers of the script's own by their places.
 local function text_of(given, level)
   local reduce = (type(given.reduce) ~= "table" or given.reduce.new) and { given.reduce } or given.reduce
   local texts, own = {}, {}
@@ -237,12 +305,11 @@ local function text_of(given, level)
     error("aggregate: reducers are missing", level + 1)
   end
   local text = texts[1] and table.concat(texts, ", ") or "count" -- which is left out again
-  for _, clause in ipairs({ "of", "where" }) do
-    local part = given[clause] or clause == "of" and given.rate and "rate(*)" or nil
-    if part ~= nil and type(part) ~= "string" and not (clause == "of" and type(part) == "function") then
-      error(("aggregate: %s is an expression (string%s), got %s"):format(clause, clause == "of" and
-        " or function" or "", type(part)), level + 1)
-    elseif type(part) == "string" then
+  for _, clause in ipairs({ "where", "having" }) do
+    local part = given[clause]
+    if part ~= nil and type(part) ~= "string" then
+      error(("aggregate: %s is an expression (string), got %s"):format(clause, type(part)), level + 1)
+    elseif part then
       local tree, problem = grammar.expression(part)
       if not tree then
         return nil, problem
@@ -272,29 +339,17 @@ local function add_own(self, own, ntexts, of)
   return true
 end
 
--- Sorts the keys: those of the header and of the kstat decide once for all statistics of a kstat, so they come first in
--- the tree of keys, whatever their order on paper. `late` are the others.
-local function make_path(self)
-  self.path, self.late = {}, {}
-  for i, column in ipairs(self.columns) do
-    if not column.value then
-      self.path[#self.path + 1] = i
-    end
-  end
-  self.early = #self.path
-  for i, column in ipairs(self.columns) do
-    if column.value then
-      self.path[#self.path + 1] = i
-      self.late[#self.late + 1] = column
-    end
-  end
-end
-
 local function check_table(given, level)
   for field in pairs(given) do
-    if not KNOWN[field] then
+    if GONE[field] then
+      error(("aggregate: there is no field '%s': %s"):format(field, GONE[field]), level + 1)
+    elseif not KNOWN[field] then
       error(unknown.line("aggregate: unknown field", tostring(field), KNOWN), level + 1)
     end
+  end
+  if given.of ~= nil and type(given.of) ~= "function" then
+    error("aggregate: of is a function of the kstat; an expression stands in its reducer: reduce = 'sum(rate(x))'",
+      level + 1)
   end
   if given.rest ~= nil and type(given.rest) ~= "string" then
     error("aggregate: rest is what is left is called (string), got " .. type(given.rest), level + 1)
@@ -307,10 +362,16 @@ local function check_table(given, level)
   end
 end
 
--- Adds what the text asks for: values, keys and the filter. Returns true | nil, what is wrong
-local function make_question(self, question, text, of_function)
-  local of = of_function and { tag = "function", call = of_function } or question.of and question.of[1]
-  self.of = of_function and "function" or of and text:sub(of.from, of.to - 1):gsub("%s+$", "") or nil
+-- Adds what the text asks for: keys, values and filters. of: what reducers alone are of. Returns true | nil and what
+-- is wrong.
+local function make_question(self, question, text, of)
+  for i, tree in ipairs(#self.columns == 0 and question.by and question.by[1] or {}) do
+    local column, problem = make_column(self, tree, text)
+    if not column then
+      return nil, problem:find(" of '", 1, true) and problem or ("%s of '%s'"):format(problem, text)
+    end
+    self.columns[i] = column
+  end
   for i, tree in ipairs(question.items or { { tag = "reducer", at = 1, value = "sum" } }) do
     local value, problem = make_value(self, tree, of, text)
     if not value then
@@ -318,68 +379,83 @@ local function make_question(self, question, text, of_function)
     end
     self.values[i] = value
   end
-  local by = question.by or self.bare and { { value = "module" }, { value = "instance" }, { value = "name" } } or {}
-  for i, tree in ipairs(#self.columns == 0 and by or {}) do
-    local column, problem = make_column(self, tree)
-    if not column then
-      return nil, ("%s of '%s'"):format(problem, text)
-    end
-    self.columns[i] = column
+  for i, name in ipairs(self.bare and #self.columns == 0 and { "module", "instance", "name" } or {}) do
+    self.columns[i] = { title = name, header = name }
   end
-  if question.where then
-    local problem
-    self.where, problem = expression.make(question.where[1], { text = text, names = self.names, clock = self.clock })
-    return self.where, problem
+  for _, clause in ipairs({ "where", "having" }) do
+    if question[clause] then
+      local problem
+      self[clause], problem = expression.make(question[clause][1], { text = text, names = self.names,
+        clock = self.clock, group = clause == "having" and self or nil })
+      if not self[clause] then
+        return nil, problem
+      end
+    end
   end
   return true
+end
+
+-- Notes what follows from the sources and accumulators of an aggregation and of groups within.
+local function look(self, plan)
+  for _, source in ipairs(plan.sources) do
+    self.differs = self.differs or source.rate or source.expression ~= nil
+  end
+  plan.windowed = plan.sets[1] ~= nil
+  for _, accumulator in ipairs(plan.accumulators) do
+    plan.windowed = plan.windowed or accumulator.windowed
+  end
+  for _, child in ipairs(plan.children) do
+    look(self, child)
+  end
+  self.windows = self.windows or plan.windowed
+end
+
+-- Whether a text can be asked: what is suggested in place of another one must be right.
+local function is_question(text)
+  local question = grammar.question(text)
+  return question and make_question(nothing(), question, text)
 end
 
 --- What an aggregation is made of.
 -- @tparam table|string given see `kstat.aggregate`
 -- @int level whose mistakes are blamed
--- @treturn[1] table `columns` (of the key: `title`, and `header`, `of_kstat` or `value`), `values` (`title`, `name`,
--- `get`), the `sources` and `accumulators` that they read (kstat.expression), `where`, `titles` (of all columns),
--- `groups`, `timed`, `of`, `names` (of statistics), `top`, `bottom`, `over_time`, `path` (the columns in the order of
--- the tree of keys), `early` of which belong to a kstat, and `late` (the others), `differs`: it takes differences
+-- @treturn[1] table `columns` (of the key: `title`, and `header`, `of_kstat`, `period` or `value`), `values` (`title`,
+-- `name`, `get`), the `sources`, `accumulators` and `sets` that they read (kstat.expression), `children`: the same of
+-- groups within, `where`, `having`, `titles` (of all columns), `groups`, `timed`, `names` (of statistics), `top`,
+-- `bottom`,
+-- what make_path() says, `by_time`: it has keys of time, `windows`: groups have windows, `is_over_time`: it needs every
+-- tick, `differs`: it takes differences
 -- @fails what is wrong; "EINVAL"
 -- @raise on a wrong table
 function definition.compile(given, level)
   level = level + 1
   local self = nothing()
-  local text, problem, by, own, ntexts = given, nil, {}, {}, nil
+  local text, problem, own, ntexts = given, nil, {}, nil
   if type(given) == "table" then
     check_table(given, level)
     text, problem, own, ntexts = text_of(given, level)
-    by = given.by == nil and {} or type(given.by) == "table" and given.by or { given.by }
-    make_own_columns(self, by, level)
+    make_own_columns(self, given.by, level)
   end
   local question = nil
   if text then
     question, problem = grammar.question(text)
   end
   if not question then
-    return nil, problem, "EINVAL"
+    return nil, foreign.line(text or "", problem, is_question), "EINVAL"
   end
   local ok
-  local of = type(given) == "table" and type(given.of) == "function" and given.of or nil
+  local of = type(given) == "table" and given.of and { tag = "function", call = given.of } or nil
   ok, problem = make_question(self, question, text, of)
   if ok and own and next(own) then
-    ok, problem = add_own(self, own, ntexts, of and { tag = "function", call = of } or question.of and question.of[1])
+    ok, problem = add_own(self, own, ntexts, of)
   end
   if not ok then
-    return nil, problem, "EINVAL"
-  end
-  problem = (question.rest or type(given) == "table" and given.rest) and wrong_rest(self)
-  if problem then
-    return nil, problem, "EINVAL"
+    return nil, foreign.line(text, problem, is_question), "EINVAL"
   end
   make_titles_unique(self.values)
-  for _, tree in ipairs(question.by or {}) do
-    by[#by + 1] = tree.tag .. " " .. tree.value
-  end
-  local twice = recurring(self, by)
+  local twice = recurring(self)
   if twice then
-    return nil, ("'%s' is there twice"):format((twice:gsub("^name ", ""))), "EINVAL"
+    return nil, ("'%s' is there twice"):format(twice), "EINVAL"
   end
   for _, list in ipairs({ self.columns, self.values }) do
     for _, column in ipairs(list) do
@@ -389,10 +465,12 @@ function definition.compile(given, level)
   self.top, self.bottom = question.top and question.top[1] or given.top, question.bottom and question.bottom[1] or
     given.bottom
   self.rest = (self.top or self.bottom) and (question.rest and "rest" or type(given) == "table" and given.rest) or nil
-  self.over_time = question.over_time ~= nil or self.by_time or type(given) == "table" and given.over_time or false
-  self.differs = self.where ~= nil
-  for _, source in ipairs(self.sources) do
-    self.differs = self.differs or source.rate or source.expression ~= nil
+  look(self, self)
+  self.is_over_time = self.by_time or self.windows or self.clock.sets[1] ~= nil
+  self.differs = self.differs or self.where ~= nil or self.of_differences or self.is_over_time
+  problem = self.rest and wrong_rest(self)
+  if problem then
+    return nil, problem, "EINVAL"
   end
   make_path(self)
   return self

@@ -1,68 +1,43 @@
 --- Aggregations: many values reduced to few, by key, in the manner of DTrace's.
 --
---     local agg = assert(kstat.aggregate("sum by (module, statistic)"))
---     agg:add(ks:sample("sd:::n*"))
---     for key, value in agg:each() do print(key, value) end     -- sd:nread   5120 …
+--     local agg = assert(kstat.aggregate("sum(rate(nread)), max(rate(nread)) by (module)"))
+--     agg:add(now - prev)
+--     for key, sum, max in agg:each() do print(key, sum, max) end
 --     io.write(agg:text())
 --
--- Over kstats at one moment: add one sample. Over time: add one at each tick; `clear` starts again.
--- What is added is every number in the data of the kstats; of a difference of two samples its changes.
--- class, crtime, snaptime, texts, and numbers that are not finite do not count.
+-- Over kstats at one moment: add one sample. What is added without a `clear` between counts together, but for what is
+-- over time, which has a value a tick.
+-- The text form is that of `kstat -a`, whose reducers and keys doc/scripting-reference.md lists:
 --
--- The text form is
+--     [top N | bottom N [and rest]] value {, value} [by (key {, key})] [where expression] [having expression]
 --
---     [top N | bottom N [and rest]] value {, value} [by (key {, key})] [of expression] [where expression] [over time]
+-- A value is an expression (kstat.expression) with reducers in it, or a reducer alone: of every number, which have to
+-- be of one unit, and for count of the kstats. What stands outside of reducers is of the one kstat that has the keys
+-- (without keys: module, instance, name). `*` stands for every number in the data of a kstat, and `rate(*)` for every
+-- counter as its change per second; `statistic` is then a key. class, crtime, snaptime, texts, and numbers that are not
+-- finite do not count. An expression of a sample or a chain is about the time since the kstats were created; that of a
+-- difference about what lies between its samples.
 --
---     sum by (module)                      avg, max by (module, class) of rate(nread)
---     sum(rate(errors)) / sum(rate(get + post)) by (name)
---     top 5 by (name)                      p99 by (state) of latency where name =~ /^web/
---
--- A value is an expression (kstat.expression) with reducers in it, or a reducer alone, which reduces what follows `of`,
--- or else every number: `sum, max by (name) of x` is `sum(x), max(x) by (name)`. What stands outside of reducers is of
--- the one kstat that has the keys (without keys: module, instance, name), and nil if several have. Reducers, in the
--- unit of the values unless said otherwise:
---
---     sum count min max avg   count is how many values
---     stddev                  of all values, around their mean (DTrace's: divided by the count)
---     first last              by the snaptime of their kstats
---     ewma(x, seconds)        a mean in which a value's weight falls to 1/e in so many seconds
---     p50 p99 p99.9 … median, p(x, 99.95)     exact up to 64 values, then from a t-digest
---     share(x, limit)         which part of the values is at most the limit
---     distinct mode           how many different values there are, and the most frequent one; of texts, too
---     quantize                a distribution by powers of two; heat: the same over time, a column for each text()
---     lquantize(x, low, high[, step])      by equal steps (1)
---     llquantize(x, factor, low, high, n)  by powers of a factor from low to high, n steps in each
---     top N, bottom N         what follows (nothing: sum), largest or smallest first, N of them
---     top N and rest          and what all others are together
---     over all                behind a reducer: of all keys
---
--- Keys: module, instance, name, class, statistic, publisher ("" for the machine), a statistic (its value as it is now),
--- time(60) (the period of so many seconds, as text), and `$1` or `$name`, a capture
--- group of the selectors' regular expressions (numbered through module, instance, name, statistic and class). What a
--- group does not match, or has no such statistic, is left out. Without keys everything falls into one. Where the
--- machine's kstats have a key, what
--- is published under the same key is left out: nobody would know whose figure the result is.
---
--- An expression gives one value for each kstat, and is
--- nil where something is missing; statistic is then the expression's text. `*` stands for every number, and `rate(*)`
--- for every counter as its change per second. An expression of a sample or a chain is
--- about the time since the kstats were created; that of a difference about what lies between its samples.
---
--- A distribution that a histogram counted (kstat.expression) is a value, too: `p99 by (module) of latency`. Those of a
--- group are merged, and reducers are of all their values: count, sum, avg (or mean), min, max, percentiles, share (its
--- limit may be a time: 0.1s), quantize and heat.
---
--- `over time` does nothing here (it is the field `over_time`): with it kstat(1) does not start again at each
--- interval.
+-- What a group of a regular expression (`$1`, `$name`) does not match, or has no such statistic, is left out. Without
+-- keys everything falls into one. Where the machine's kstats have a key, what is published under the same key is left
+-- out: nobody would know whose figure the result is.
+-- Of the keys of time, which is that on the clock on the wall, a period has the mean of what sum and avg come to at
+-- each tick, weighted by the lengths of the intervals; the sum of what has a delta in it; and of all values together
+-- what other reducers are.
+-- Distributions that histograms counted are values, too: those of a group are merged, and reducers are of all their
+-- values.
 --
 -- @module kstat.aggregate
 local core = require("kstat.core")
 local definitions = require("kstat.aggregate.definition")
+local groups = require("kstat.aggregate.groups")
 local order = require("kstat.aggregate.order")
 local output = require("kstat.aggregate.output")
-local reduction = require("kstat.expression.reduction")
+local reducers = require("kstat.reducers")
 local selector = require("kstat.selector")
+local ticks = require("kstat.aggregate.ticks")
 local unknown = require("kstat.unknown")
+local window = require("kstat.expression.window")
 
 local aggregate = {}
 
@@ -81,14 +56,14 @@ local KEY_TYPES = { string = true, number = true, boolean = true }
 --     the state if it is no table
 --   * `by` (string|function|{string|function|table,...}): "module", or an array of keys; a key may be a function(k,
 --     statistic, value) or `{ title, function }`, which gives a string or a number, or nil for what is to be left out
---   * `of` (string|fun(k:kstat):any): an expression, or a function of the kstat of a difference; `rate` (boolean): true
---     stands for "rate(*)"; `where` (string): a filter
---   * `top` (integer), `bottom` (integer), `rest` (string): what all others are called together, `over_time` (boolean)
+--   * `of` (fun(k:kstat):any): what reducers alone are of: a function of the kstat of a difference
+--   * `where` (string): a filter of kstats; `having` (string): one of groups
+--   * `top`, `bottom` (integer): how many rows, the largest or the smallest; `rest` (string): what all others are
+--     called together
 --
--- Reducers of one kind have their arguments as part of their title ("ewma 10", "ewma 60"); the same reducer or the
--- same named key twice is refused.
--- @treturn aggregation with `over_time` (boolean), and `of` (?string): its expression; it `differs` (boolean) if it
--- takes differences
+-- Reducers of one kind have their arguments as part of their title; the same reducer or the same named key twice is
+-- refused.
+-- @treturn aggregation which `differs` (boolean) if it takes differences
 -- @fails "EINVAL": the message says what is wrong in a text, with the position
 -- @raise on a wrong table
 -- @function kstat.aggregate
@@ -101,134 +76,64 @@ function aggregate.new(definition, level)
   return self and setmetatable(self, meta):clear(), problem, errname
 end
 
--- --- groups -----------------------------------------------------------------------------------
-
-local key_meta = {
-  __tostring = function(key)
-    local texts = {}
-    for i = 1, key.n do
-      texts[i] = type(key[i]) == "number" and core.tostring(key[i]) or tostring(key[i])
-    end
-    return table.concat(texts, ":")
-  end,
-}
-
--- The table below a node; the last level holds groups.
-local function descend(node, value)
-  local below = node[value]
-  if not below then
-    below = {}
-    node[value] = below
-  end
-  return below
-end
-
--- The states of all accumulators, before anything was added.
-local function reset(self, group)
-  for i, accumulator in ipairs(self.accumulators) do
-    group[i] = accumulator.new(group)
-  end
-  group.distributions = nil
-  return group
-end
-
--- A new group at the end of a path of values in the order of self.path.
-local function new_group(self, values)
-  local key = setmetatable({ n = #self.columns }, key_meta)
-  for i, column in ipairs(self.path) do
-    key[column] = values[i]
-  end
-  self.n = self.n + 1
-  return reset(self, { key = key })
-end
-
--- The group of these values; `make` false: nil if there is none.
-local function group_of(self, values, make)
-  local node, last = self.tree, #self.path
-  for i = 1, last - 1 do
-    node = make and descend(node, values[i]) or node[values[i]]
-    if not node then
-      return nil
-    end
-  end
-  local key = values[last]
-  if last == 0 then
-    key = true
-  end
-  if make and not node[key] then
-    node[key] = new_group(self, values)
-  end
-  return node[key]
-end
-
--- Merges distributions of one source, of a kstat or of another group. What does not fit is left out and told.
-local function merge_distribution(self, group, index, distribution)
-  local all = group.distributions or {}
-  group.distributions = all
-  local merged, problem = distribution, nil
-  if all[index] then
-    merged, problem = all[index]:merge(distribution)
-  end
-  all[index], self.unmerged = merged or all[index], self.unmerged or problem
-end
+-- --- adding -----------------------------------------------------------------------------------
 
 -- Adds values of a source to a group, and to that of all.
 local function update(self, group, source, values, n, time, k)
   local kind = type(values[1])
+  group.touched = true
   if kind == "userdata" then
     self.problem = self.problem or source.of_numbers and ("%s() is of numbers, and '%s' is a distribution"):format(
       source.of_numbers, source.text)
-    for _, accumulator in ipairs(source.accumulators) do
-      if accumulator.windowed then
-        accumulator.add(group[accumulator.index], values, 1)
-      end
+    groups.merge_distribution(self, group, source.index, values[1])
+    if self.all then
+      groups.merge_distribution(self, self.everything, source.index, values[1])
     end
-    merge_distribution(self, group, source.index, values[1])
-    return self.all and merge_distribution(self, self.everything, source.index, values[1])
   end
-  local accumulators = source.accumulators
+  local accumulators, showing = source.accumulators, self.clock.showing
   for i = 1, #accumulators do
     local accumulator = accumulators[i]
-    if kind == "number" or accumulator.texts then
-      accumulator.add((accumulator.all and self.everything or group)[accumulator.index], values, n, time, k)
+    local index, to, wanted = accumulator.index, group, kind == "number" or kind == "string" and accumulator.texts
+    if accumulator.windowed then
+      wanted = not showing
+    end
+    if wanted then
+      if accumulator.all then
+        to = self.everything
+      end
+      to[index] = accumulator.add(to[index], values, n, time, k)
     end
   end
-end
-
--- --- adding -----------------------------------------------------------------------------------
-
-local function is_finite(v)
-  return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge
-end
-
--- True if a group takes values of that origin: "machine", "published", or nil for a script's own. What is published
--- never mixes with what is the machine's, which replaces it.
-local function takes(self, group, origin)
-  if origin == "published" and group.origin == "machine" then
-    return false
-  elseif origin == "machine" and group.origin == "published" then
-    reset(self, group)
-  end
-  group.origin = origin or group.origin
-  return true
 end
 
 -- The group at a path; nil if it takes no values of that origin.
 local function receiver(self, path, origin)
-  local group = group_of(self, path, true)
-  return takes(self, group, origin) and group or nil
+  local group = groups.find(self, path, true)
+  return (group.origin == origin or groups.takes(self, group, origin)) and group or nil
 end
 
--- Puts the values of the keys that a kstat has by itself into a path. Returns false if it lacks one.
-local function set_early(self, k, path)
-  for i = 1, self.early do
-    local column = self.columns[self.path[i]]
+-- Returns the value of a key, or nil if it is missing.
+local function checked_key(column, value)
+  if value ~= value then
+    return nil
+  elseif value ~= nil and not KEY_TYPES[type(value)] then
+    error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean expected")
+      :format(column.title, type(value)), 0)
+  end
+  return value
+end
+
+-- Puts the values of the keys that the kstat of a row has by itself into a path. Returns false if it lacks one.
+local function set_early(self, row, path)
+  local k, early = row.kstat, self.early
+  for i = 1, #early do
+    local column = early[i]
     local value
     if column.header then
       value = k[column.header] or ""
     else
-      value = column.of_kstat(k)
-      if value == nil or value ~= value then
+      value = checked_key(column, column.of_kstat(row, 0))
+      if value == nil then
         return false
       end
     end
@@ -237,54 +142,65 @@ local function set_early(self, k, path)
   return true
 end
 
--- Adds n values of one kstat whose keys depend on each.
-local function add_each(self, k, path, origin, source, names, values, n, time)
-  local late, one = self.late, {}
-  for i = 1, n do
-    local complete = true
-    for j = 1, #late do
-      local value = late[j].value(k, names[i], values[i])
-      if value == nil or value ~= value then
-        complete = false
-        break
-      elseif not KEY_TYPES[type(value)] then
-        error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean " ..
-          "expected"):format(late[j].title, type(value)), 0)
-      end
-      path[self.early + j] = value
+-- Puts the values of the keys that depend on a statistic into a path. Returns false if it lacks one.
+local function set_late(self, row, i, path)
+  for j, column in ipairs(self.late) do
+    local value = checked_key(column, column.value(row.kstat, row.names[i], row.values[i]))
+    if value == nil then
+      return false
     end
-    local group = complete and receiver(self, path, origin)
+    path[#self.early + j] = value
+  end
+  return true
+end
+
+-- Adds n values of one kstat whose keys depend on each.
+local function add_each(self, row, path, origin, source, n, time)
+  local one = {}
+  for i = 1, n do
+    local group = set_late(self, row, i, path) and receiver(self, path, origin)
     if group then
-      one[1] = values[i]
-      update(self, group, source, one, 1, time, k)
+      one[1] = row.values[i]
+      update(self, group, source, one, 1, time, row.kstat)
     end
   end
 end
 
--- The selectors that have the capture groups of the keys; nil and what is missing.
-local function find_groups(self, list)
+-- The selectors that have a capture group, and its number in each.
+local function selectors_with(group, list)
+  local found = {}
+  for _, sel in ipairs(list or {}) do
+    local number
+    if type(group) == "string" then
+      number = sel:group(group)
+    elseif group >= 1 and group <= sel:group() then
+      number = group
+    end
+    if number then
+      found[#found + 1] = { selector = sel, number = number }
+    end
+  end
+  return found
+end
+
+-- Finds the selectors that have the capture groups of the keys. Returns nil, or what is missing.
+local function find_captures(self, list)
   for _, column in ipairs(self.columns) do
     local group = column.group
     if group then
-      local sources = {}
-      for _, sel in ipairs(list or {}) do
-        local number
-        if type(group) == "string" then
-          number = sel:group(group)
-        elseif group >= 1 and group <= sel:group() then
-          number = group
-        end
-        if number then
-          sources[#sources + 1] = { selector = sel, number = number }
-        end
+      self.groups[group] = selectors_with(group, list)
+      if #self.groups[group] == 0 then
+        return ("no selector has the capture group '$%s'"):format(group)
       end
-      if #sources == 0 then
-        return nil, ("no selector has the capture group '$%s'"):format(group)
-      end
-      self.groups[group] = sources
     end
   end
-  return true
+  for _, child in ipairs(self.children) do
+    local problem = find_captures(child, list)
+    if problem then
+      return problem
+    end
+  end
+  return nil
 end
 
 -- A difference, where values are rates or expressions.
@@ -301,45 +217,179 @@ local function as_difference(x, list)
   return kind == "sample" and x:since_creation() or x
 end
 
--- Reads a source of a kstat into names and values. Returns how many values there are.
-local function read(self, source, k, row, list, names, values, as_now)
-  if self.by_time and self.clock.first and source.of_interval then
-    return 0 -- what was counted since creation belongs to no period
-  elseif source.expression then
-    local value = source.expression(row, "boot")
-    local kind = type(value)
-    names[1], values[1] = source.text, value
-    return (kind == "string" and source.texts or kind == "userdata" or is_finite(value)) and 1 or 0
+-- Whether any selector names a statistic.
+local function choose_statistics(list)
+  for _, sel in ipairs(list or {}) do
+    if sel:fields().statistic ~= "" then
+      return true
+    end
   end
-  return core.numbers(as_now and not source.rate and k:now() or k, list, names, values, source.rate)
+  return false
 end
 
--- Adds kstats. as_now: those of a difference that nobody gave, so that all numbers are those of now. Returns how many
--- values there were.
-local function add_all(self, kstats, list, as_now)
-  local sources, where, late, timed = self.sources, self.where, self.late[1], self.timed
-  local names, values, row, path, added = {}, {}, {}, {}, 0
-  for i = 1, #kstats do
-    local k = kstats[i]
-    row.kstat = k
-    if (not where or (tonumber(where(row, "boot")) or 0) ~= 0) and set_early(self, k, path) then
-      local origin, time, group = k.publisher and "published" or "machine", timed and (k.snaptime or k.crtime), nil
-      for j = 1, #sources do
-        local source = sources[j]
-        local n = read(self, source, k, row, list, names, values, self.differing and (as_now or source.now))
-        if n > 0 and late then
-          add_each(self, k, path, origin, source, names, values, n, time)
-        elseif n > 0 then
-          group = group or receiver(self, path, origin)
-          if group then
-            update(self, group, source, values, n, time, k)
-          end
-        end
-        added = added + n
+-- Whether a kstat has a statistic that any selector wants.
+local function has_chosen(k, list)
+  for name in pairs(k:data() or {}) do
+    for _, sel in ipairs(list) do
+      if sel:matches(k, name) then
+        return true
       end
     end
   end
+  return false
+end
+
+-- Reads a source of the kstat of a row into its names and values. Returns how many values there are.
+local function read(source, row, list)
+  local k, names, values = row.kstat, row.names, row.values
+  if source.expression then
+    local value = source.expression(row, 0)
+    names[1], values[1] = source.text, value
+    local kind = type(value)
+    local counts = kind == "userdata" or kind == "string" and source.texts
+    if kind == "number" then
+      counts, source.has_numbers = value - value == 0, true -- a finite one
+    elseif kind == "string" and not counts then
+      source.has_texts = true
+    end
+    return counts and 1 or 0
+  elseif source.kstats then
+    names[1], values[1] = "", 1
+    return (not row.chosen or has_chosen(k, list)) and 1 or 0
+  end
+  local as_now = row.differing and (row.as_now or source.now) and not source.rate
+  return core.numbers(as_now and k:now() or k, list, names, values, source.rate)
+end
+
+-- The line about an expression that was nothing but text so far, where a reducer is of numbers; nil: all is well.
+local function tell_texts(sources)
+  for _, source in ipairs(sources) do
+    if source.has_texts and not source.has_numbers and source.title then
+      return ("%s() is of numbers, and '%s' is a text"):format(source.title, source.text)
+    end
+  end
+  return nil
+end
+
+-- The line about numbers of several units, which stand in `units` by their names, in their order.
+local function tell_units(source, units, kind)
+  local told = {}
+  for i = 1, math.min(units.n, 8) do
+    local name, unit = units[i], units[units[i]]
+    local ends = unit ~= "" and (i == units.n or units[units[i + 1]] ~= unit)
+    told[i] = ends and ("%s (%s)"):format(name, unit) or name
+  end
+  return ("%s of what? %s, …: units differ; type one, such as %s(%s)"):format(source.title, table.concat(told, ", "),
+    source.title, (kind == "counter" and "rate(%s)" or "%s"):format(units[1]))
+end
+
+-- Notes the units of numbers that are reduced together, and what is wrong if they are not one.
+local function check_units(self, group, source, k, names, n)
+  local units, differ, kind = group.units or { n = 0 }, false, nil
+  group.units = units
+  for i = 1, n do
+    local name = names[i]
+    if units[name] == nil then
+      local known = core.kstat_methods.meta(k, name)
+      units[name], units.n, kind = known and known.unit or "", units.n + 1, kind or known and known.kind
+      units[units.n] = name
+      differ = differ or units[name] ~= units[units[1]]
+    end
+  end
+  self.problem = self.problem or differ and tell_units(source, units, kind) or nil
+end
+
+-- Adds the kstat of a row to the groups that it belongs to, and to groups within. Returns how many values it had.
+local function add_one(self, row, list)
+  local path, added = self.values_of_path, 0
+  if not set_early(self, row, path) then
+    return 0
+  end
+  local k, sources, is_late, group = row.kstat, self.sources, self.late[1] ~= nil, nil
+  local origin = k.publisher and "published" or "machine"
+  local time = self.timed and (k.snaptime or k.crtime) - (self.clock.taken or 0) + self.clock.time
+  for j = 1, #sources do
+    local source = sources[j]
+    local n = read(source, row, list)
+    if n > 0 and is_late then
+      add_each(self, row, path, origin, source, n, time)
+    elseif n > 0 or self.empty then
+      group = group or receiver(self, path, origin)
+      if group and n > 0 then
+        if not source.expression and not source.kstats then
+          check_units(self, group, source, k, row.names, n)
+        end
+        update(self, group, source, row.values, n, time, k)
+      elseif group then
+        group.touched = true
+      end
+    end
+    added = added + (source.kstats and sources[2] and 0 or n)
+  end
+  for i = 1, #self.children do
+    local child = self.children[i]
+    added = added + add_one(child, row, list)
+    self.problem = self.problem or child.problem
+  end
   return added
+end
+
+-- Adds kstats. as_now: those of a difference that nobody gave, so that all numbers are those of now. feeds: only
+-- windows over values of kstats get them. Returns how many values there were.
+local function add_all(self, x, kstats, list, as_now, feeds)
+  local where, sets, added = self.where, self.clock.showing and {} or self.clock.sets, 0
+  local row = { names = {}, values = {}, differing = core.kind(x) == "difference", as_now = as_now,
+    chosen = choose_statistics(list) }
+  for i = 1, #kstats do
+    row.kstat = kstats[i]
+    for j = 1, #sets do
+      sets[j].feed(row)
+    end
+    if not feeds and (not where or (tonumber(where(row, 0)) or 0) ~= 0) then
+      added = added + add_one(self, row, list)
+    end
+  end
+  return added
+end
+
+local function end_tick(self)
+  if self.pending then
+    self.pending = false
+    ticks.settle(self)
+  end
+end
+
+-- Begins a tick with a difference, unless it is of the sample that was added last.
+local function begin_tick(self, x)
+  local clock, elapsed, taken = self.clock, core.difference_elapsed(x), core.sample_taken(x)
+  if not (taken == clock.taken and self.pending) then
+    end_tick(self)
+    window.tick(clock, x, elapsed ~= nil and elapsed ~= taken,
+      clock.tick > 0 and self.had_interval and (elapsed == nil or elapsed == taken))
+    self.had_interval, self.seconds = self.had_interval or elapsed ~= nil, select(3, core.sample_time_of_day(x))
+  end
+  return elapsed == taken
+end
+
+-- Without keys there is a group whatever kstats have.
+local function begin_whole(self, kstats)
+  if not self.columns[1] and (kstats[1] or self.of_nothing) then
+    groups.find(self, {}, true).touched = true
+  end
+end
+
+-- Gives what is over time the values of a sample without an interval, before what was counted since creation is shown.
+local function feed_first(self, x, list)
+  local clock = self.clock
+  clock.place = core.difference(x, false)
+  local kstats = core.select(clock.place, list) or {}
+  begin_whole(self, kstats)
+  add_all(self, clock.place, kstats, list, false, not (self.windows or self.past))
+  ticks.settle(self)
+  if not self.past then
+    groups.forget(self)
+  end
+  clock.place, clock.showing, self.pending = x, true, false
 end
 
 --- Adds what selectors match.
@@ -354,38 +404,38 @@ function methods.add(self, x, ...)
   if kind ~= "chain" and kind ~= "sample" and kind ~= "difference" then
     error(("bad argument #1 to 'add' (chain, sample or difference expected, got %s)"):format(kind or type(x)), 2)
   end
-  local list, message, errname = selector.list(2, ...)
+  local list, message, errname = selector.list(...)
   if list == false then
     return nil, message, errname
   end
-  local found
-  found, message = find_groups(self, list)
-  if not found then
+  message = find_captures(self, list)
+  if message then
     return nil, message, "EINVAL"
   end
-  local given = kind == "difference"
+  local given, clock = kind == "difference", self.clock
   if self.differs then
     x, message, errname = as_difference(x, list)
     if not x then
       return nil, message, errname
     end
   end
-  self.differing = core.kind(x) == "difference"
-  if self.by_time then
-    self.seconds = core.kind(x) == "chain" and core.chain_methods.clock(x) or select(3, core.sample_time_of_day(x))
-  end
-  if self.differing then
-    local clock = self.clock
-    clock.tick, clock.time = clock.tick + 1, (core.sample_taken(x))
-    clock.first = core.difference_elapsed(x) == clock.time
-  end
   local kstats
-  kstats, message, errname = x:select(unpack(list or {}))
+  kstats, message, errname = core.select(x, list, true)
   if not kstats then
-    return nil, message, errname
+    return nil, message or errname, errname or "EINVAL"
   end
   self.problem, self.unmerged = nil, nil
-  local added = add_all(self, kstats, list, self.differs and not given)
+  local added, since_creation = 0, self.differs and begin_tick(self, x)
+  clock.showing = false
+  if since_creation and self.is_over_time then
+    feed_first(self, x, list)
+  end
+  if not (clock.showing and self.past) then
+    begin_whole(self, kstats)
+    added = add_all(self, x, kstats, list, self.differs and not given)
+    self.pending = true
+  end
+  self.problem = self.problem or tell_texts(self.sources)
   if self.problem or self.unmerged then
     return nil, self.problem or self.unmerged, "EINVAL"
   end
@@ -404,6 +454,8 @@ function methods.add_value(self, key, value, time)
   elseif type(value) ~= "number" then
     error("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")", 2)
   end
+  local clock = self.clock
+  clock.time = self.is_over_time and (time or core.hrtime()) or clock.time
   local path = {}
   for i, column in ipairs(self.path) do
     path[i] = key[column]
@@ -411,54 +463,64 @@ function methods.add_value(self, key, value, time)
       error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
     end
   end
-  for _, source in ipairs(is_finite(value) and self.sources or {}) do
-    update(self, group_of(self, path, true), source, { value }, 1, self.timed and (time or core.hrtime()))
+  for _, source in ipairs(reducers.is_finite(value) and self.sources or {}) do
+    update(self, groups.find(self, path, true), source, { value }, 1, self.timed and (time or core.hrtime()))
   end
+  self.pending = self.pending or self.children[1] ~= nil
   return self
 end
 
---- Forgets everything.
+--- Forgets everything, but for what is over time: windows go on.
 -- @treturn aggregation itself
 -- @function agg:clear
 function methods.clear(self)
-  self.tree, self.n = {}, 0
-  self.everything = self.all and reset(self, {}) or nil
+  end_tick(self)
+  if self.past then
+    self.past.tree, self.whole.tree = {}, {}
+  end
+  groups.forget(self)
   return self
 end
 
 -- --- reading ----------------------------------------------------------------------------------
 
--- All groups, in no order.
-local function groups_of(self)
-  local list = {}
-  local function walk(node, depth)
-    for _, below in pairs(node) do
-      if depth <= 1 then
-        list[#list + 1] = below
-      else
-        walk(below, depth - 1)
+-- Puts what is read of a group into a row. Returns false if it is no row: nothing of it was there, and no column has a
+-- value that comes from windows, or `having` does not want it.
+local function read_group(self, group, row)
+  local of, list, values = ticks.row_of(self, group, self.row), self.values, row.values
+  local shown = group.touched or group.folded
+  self.row, row.key, row.group = of, group.key, group
+  for i = 1, #list do
+    local value = list[i].get(of)
+    values[i], shown = value, shown or value ~= nil and (not self.windowed or window.is_alive(group))
+  end
+  return shown and (not self.having or (tonumber(self.having(of)) or 0) ~= 0)
+end
+
+-- The rows that come first, of all or of `most` at most; and those behind, in no order and without their values.
+local function sorted(self, less, most)
+  end_tick(self)
+  local add, rows = order.first(less(), most)
+  local behind = {}
+  local function new_row()
+    return { key = false, group = false, values = { unpack(self.values) } } -- has room for all at once
+  end
+  local row = new_row()
+  groups.each(self.past or self, function(group)
+    if read_group(self, group, row) then
+      local out = add(row)
+      if out then
+        behind[#behind + 1] = { group = out.group }
       end
+      row = out or new_row()
     end
+  end)
+  if not most and less == order.by_key then
+    order.rank(self, rows)
+  elseif not most then
+    table.sort(rows, less())
   end
-  walk(self.tree, #self.path)
-  return list
-end
-
-local function values_of(self, group)
-  local values, row = {}, { [reduction.GROUP] = group, [reduction.ALL] = self.everything }
-  for i, value in ipairs(self.values) do
-    values[i] = value.get(row)
-  end
-  return values
-end
-
-local function sorted(self, less)
-  local rows = {}
-  for i, group in ipairs(groups_of(self)) do
-    rows[i] = { key = group.key, values = values_of(self, group), group = group }
-  end
-  table.sort(rows, less)
-  return rows
+  return rows, behind
 end
 
 --- Everything, in order: by key, or what `top`, `bottom` and `sort` say.
@@ -467,13 +529,9 @@ end
 -- @function agg:rows
 function methods.rows(self)
   local most = self.top or self.bottom
-  local rows = sorted(self, self.order or most and order.by_value(1, not self.top) or order.by_key)
-  local cut = {}
-  for i = #rows, (most or #rows) + 1, -1 do
-    cut[#cut + 1], rows[i] = rows[i], nil
-  end
+  local rows, cut = sorted(self, self.order or most and order.by_value(1, not self.top) or order.by_key, most)
   if self.rest and cut[1] then
-    local key = setmetatable({ n = #self.columns, self.rest }, key_meta)
+    local key = setmetatable({ n = #self.columns, self.rest }, groups.key_meta)
     for i = 2, key.n do
       key[i] = ""
     end
@@ -501,17 +559,18 @@ end
 -- @treturn any,... the values of all reducers; nil if nothing was added for this key
 -- @function agg:get
 function methods.get(self, ...)
-  local key, path = { ... }, {}
-  for i, column in ipairs(self.path) do
-    path[i] = key[column]
-    if path[i] == nil then
-      error(("bad argument #%d to 'get' (no value for the key '%s')"):format(column,
-        self.columns[column].title), 2)
+  local key = { ... }
+  for i, column in ipairs(self.columns) do
+    if key[i] == nil then
+      error(("bad argument #%d to 'get' (no value for the key '%s')"):format(i, column.title), 2)
     end
   end
-  local group = group_of(self, path, false)
-  if group then
-    return unpack(values_of(self, group), 1, #self.values)
+  end_tick(self)
+  local level, row = self.past or self, { values = {} }
+  local group = groups.find(level, groups.path_of(level, key), false)
+  if group and groups.is_there(level, group) then
+    read_group(self, group, row)
+    return unpack(row.values, 1, #self.values)
   end
   return nil
 end
@@ -520,7 +579,10 @@ end
 -- @treturn int
 -- @function agg:size
 function methods.size(self)
-  return self.n
+  end_tick(self)
+  local n = 0
+  groups.each(self.past or self, function() n = n + 1 end)
+  return n
 end
 
 --- Sets the order of what is read.
@@ -538,6 +600,9 @@ function methods.sort(self, by)
     by = found
   elseif by ~= nil and type(by) ~= "function" then
     error("bad argument #1 to 'sort' (string or function expected, got " .. type(by) .. ")", 2)
+  elseif by then
+    local less = by
+    by = function() return less end
   end
   self.order = by
   return self
@@ -551,30 +616,12 @@ function methods.trunc(self, n)
   if type(n) ~= "number" or n % 1 ~= 0 then
     error("bad argument #1 to 'trunc' (whole number expected)", 2)
   end
-  local rows, everything = sorted(self, order.by_value(1, n < 0)), self.everything
-  self:clear().everything = everything
-  for i = 1, math.min(#rows, math.abs(n)) do
-    local node, last, key = self.tree, #self.path, rows[i].key
-    for j = 1, last - 1 do
-      node = descend(node, key[self.path[j]])
-    end
-    if last == 0 then
-      node[true] = rows[i].group
-    else
-      node[key[self.path[last]]] = rows[i].group
-    end
-    self.n = self.n + 1
+  local kept = {}
+  for _, row in ipairs((sorted(self, order.by_value(1, n < 0), math.abs(n)))) do
+    kept[row.group] = true
   end
+  groups.each(self.past or self, function(group) return kept[group] or false end)
   return self
-end
-
-local function merge_group(self, group, other)
-  for i, accumulator in ipairs(self.accumulators) do
-    accumulator.merge(group[i], other[i])
-  end
-  for i, distribution in pairs(other.distributions or {}) do
-    merge_distribution(self, group, i, distribution)
-  end
 end
 
 --- Adds the contents of another aggregation, which does not change.
@@ -590,19 +637,14 @@ function methods.merge(self, other)
   elseif other == self then
     error("bad argument #1 to 'merge' (an aggregation cannot be merged with itself)", 2)
   end
-  for _, group in ipairs(groups_of(other)) do
-    local path = {}
-    for i, column in ipairs(self.path) do
-      path[i] = group.key[column]
-    end
-    local mine = group_of(self, path, true)
-    if takes(self, mine, group.origin) then
-      merge_group(self, mine, group)
-    end
+  end_tick(self)
+  end_tick(other)
+  groups.merge_all(self, other)
+  if self.past then
+    groups.merge_all(self.past, other.past)
+    groups.merge_all(self.whole, other.whole)
   end
-  if self.all then
-    merge_group(self, self.everything, other.everything)
-  end
+  self.clock.showing, self.pending = true, self.children[1] ~= nil
   return self
 end
 
@@ -611,11 +653,12 @@ end
 -- @treturn {any,...} the values of all reducers
 -- @function agg:together
 function methods.together(self, rows)
-  local all = reset(self, {})
+  local all, together = groups.reset(self.past or self, { everything = rows[1].group.everything }), { values = {} }
   for _, row in ipairs(rows) do
-    merge_group(self, all, row.group)
+    groups.merge(self, all, row.group)
   end
-  return values_of(self, all)
+  read_group(self, all, together)
+  return together.values
 end
 
 --- What it reduces, and by what: equal for aggregations that can be merged.
@@ -678,7 +721,7 @@ function methods.format(self, format)
 end
 
 meta.__tostring = function(self)
-  return ("kstat aggregation: %s, %d keys"):format(self:signature(), self.n)
+  return ("kstat aggregation: %s, %d keys"):format(self:signature(), self:size())
 end
 
 return setmetatable({}, {

@@ -1,31 +1,82 @@
---- The orders in which an aggregation is read. Each is a function(a, b) of rows, as table.sort takes it.
+--- The orders in which an aggregation is read. Each is a function() that gives a function(a, b) of rows, as table.sort
+-- takes it, for one sort.
 --
 -- @module kstat.aggregate.order
 local order = {}
 
--- Numbers before text, text without case as kstat(8) has it.
-local function less(a, b)
-  if type(a) == "number" and type(b) == "number" then
-    return a < b
-  elseif type(a) == "number" or type(b) == "number" then
-    return type(a) == "number"
+local DAYS = { mon = 1, tue = 2, wed = 3, thu = 4, fri = 5, sat = 6, sun = 7 }
+
+-- Compares values of keys: numbers before text, days in the order of a week, text without case as kstat(8) has it.
+local function comparing()
+  local lowered = {}
+  local function low(text)
+    local made = lowered[text]
+    if not made then
+      made = tostring(text):lower()
+      lowered[text] = made
+    end
+    return made
   end
-  local x, y = tostring(a), tostring(b)
-  local lower_x, lower_y = x:lower(), y:lower()
-  if lower_x ~= lower_y then
-    return lower_x < lower_y
+  return function(a, b)
+    if type(a) == "number" and type(b) == "number" then
+      return a < b
+    elseif type(a) == "number" or type(b) == "number" then
+      return type(a) == "number"
+    elseif DAYS[a] and DAYS[b] then
+      return DAYS[a] < DAYS[b]
+    end
+    local x, y = low(a), low(b)
+    if x ~= y then
+      return x < y
+    end
+    return tostring(a) < tostring(b)
   end
-  return x < y
 end
 
 --- By the columns of the key.
-function order.by_key(a, b)
-  for i = 1, a.key.n do
-    if a.key[i] ~= b.key[i] then
-      return less(a.key[i], b.key[i])
+function order.by_key()
+  local less = comparing()
+  return function(a, b)
+    local x, y = a.key, b.key
+    for i = 1, x.n do
+      if x[i] ~= y[i] then
+        return less(x[i], y[i])
+      end
     end
+    return false
   end
-  return false
+end
+
+--- Puts rows in the order of their keys. Groups keep their ranks until others come: most ticks have those of the tick
+-- before.
+-- @tparam table aggregation whose `ranks` of groups are kept
+-- @tparam {row,...} rows
+function order.rank(aggregation, rows)
+  local ranks, placed, known = aggregation.ranks or { n = 0 }, {}, true
+  for i = 1, #rows do
+    local rank = ranks[rows[i].group]
+    if not rank then
+      known = false
+      break
+    end
+    placed[rank] = rows[i]
+  end
+  if known then
+    local n = 0
+    for rank = 1, ranks.n do
+      if placed[rank] then
+        n = n + 1
+        rows[n] = placed[rank]
+      end
+    end
+    return
+  end
+  table.sort(rows, order.by_key())
+  ranks = { n = #rows }
+  for i, row in ipairs(rows) do
+    ranks[row.group] = i
+  end
+  aggregation.ranks = ranks
 end
 
 -- What a value counts in comparisons: a distribution by its number of values.
@@ -38,28 +89,62 @@ end
 
 --- By the values of reducer i, largest first; nil goes last, whatever the direction; equals by key.
 function order.by_value(i, ascending)
-  return function(a, b)
-    local x, y = weight(a.values[i]), weight(b.values[i])
-    if x == y then
-      return order.by_key(a, b)
-    elseif x == nil or y == nil then
-      return y == nil
-    elseif ascending then
-      return x < y
+  return function()
+    local by_key = order.by_key()
+    return function(a, b)
+      local x, y = a.values[i], b.values[i]
+      if type(x) == "table" or type(y) == "table" then
+        x, y = weight(x), weight(y)
+      end
+      if x == y then
+        return by_key(a, b)
+      elseif x == nil or y == nil then
+        return y == nil
+      elseif type(x) ~= type(y) then
+        return type(x) == "number"
+      elseif ascending then
+        return x < y
+      end
+      return x > y
     end
-    return x > y
   end
 end
 
 local function by_column(i, descending)
-  return function(a, b)
-    if a.key[i] == b.key[i] then
-      return order.by_key(a, b)
-    elseif descending then
-      return less(b.key[i], a.key[i])
+  return function()
+    local by_key, less = order.by_key(), comparing()
+    return function(a, b)
+      if a.key[i] == b.key[i] then
+        return by_key(a, b)
+      elseif descending then
+        return less(b.key[i], a.key[i])
+      end
+      return less(a.key[i], b.key[i])
     end
-    return less(a.key[i], b.key[i])
   end
+end
+
+--- Keeps the rows that come first.
+-- @func less
+-- @tparam[opt] int most how many are wanted, in order; nil: all, in no order
+-- @treturn func function(row) that takes a row, and returns the one that is not among the first any more, or nil
+-- @treturn {table,...} the first ones
+function order.first(less, most)
+  local first = {}
+  return function(row)
+    local at, out = #first + 1, nil
+    if most and at > most then
+      if most == 0 or not less(row, first[most]) then
+        return row
+      end
+      at, out = most, first[most]
+    end
+    while most and at > 1 and less(row, first[at - 1]) do
+      first[at], at = first[at - 1], at - 1
+    end
+    first[at] = row
+    return out
+  end, first
 end
 
 --- The order that a title asks for, with a minus in front the other way around; nil if there is none.

@@ -84,7 +84,8 @@ local function paragraphs(self, rows)
       table.remove(head, 1)
     end
     out[#out + 1] = #head > 0 and table.concat(head, "  ") .. "\n" or ""
-    out[#out + 1] = table.concat(plots)
+    local drawn = table.concat(plots)
+    out[#out + 1] = drawn == "" and short(nil) .. "\n" or drawn
     out[#out + 1] = "\n"
   end
   return table.concat(out)

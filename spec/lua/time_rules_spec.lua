@@ -1,0 +1,119 @@
+-- Answers over time that once looked right and were wrong, each in a few samples.
+local run = require("support.run")
+
+describe("a question over time", function()
+  local file
+
+  before_each(function() file = os.tmpname() end)
+  after_each(function() os.remove(file) end)
+
+  -- The last line, or all lines with spaces between, that kstat -pa prints. samples: { time, name = data as JSON, … }
+  local function ask(question, samples, all)
+    local lines = {}
+    for i, sample in ipairs(samples) do
+      local kstats = {}
+      for name, data in pairs(sample) do
+        kstats[#kstats + 1] = name ~= 1 and ('{"module":"m","instance":0,"name":"%s","class":"misc","type":1,' ..
+          '"snaptime":%d,"data":{"crtime":50,"snaptime":%d,%s}}'):format(name, sample[1], sample[1], data) or nil
+      end
+      lines[i] = ("%d\n[%s]\n\n"):format(sample[1], table.concat(kstats, ","))
+    end
+    run.write_file(file, table.concat(lines))
+    local r = run.run({ "kstat", "-r", file, "-pa", question, "m" , "10", tostring(#samples) })
+    if r.status == 2 then
+      return r.err
+    end
+    local values = {}
+    for value in r.out:gmatch("\t([^\n]*)\n") do
+      values[#values + 1] = value
+    end
+    return all and table.concat(values, " ") or values[#values]
+  end
+
+  local function steps(n, data)
+    local samples = {}
+    for i = 1, n do
+      samples[i] = { 1000 + 10 * i, a = data(i) }
+    end
+    return samples
+  end
+
+  it("about the last minute has no value once that is over", function()
+    local samples = steps(12, function(i) return ('"errors":%d,"requests":%d'):format(5 * math.min(i, 4),
+      10 * math.min(i, 4)) end)
+    local values = ask("sum(avg(rate(errors) / rate(requests), 1m))", samples, true)
+    assert.matches("0%.5 0%.5", values)
+    assert.matches(" %- %-$", values)
+  end)
+
+  it("is fed in a branch that is not taken", function()
+    local samples = steps(4, function(i) return ('"inflight":%d'):format(i == 4 and 20 or 4 * i) end)
+    assert.equal("11", ask("sum(if(inflight > 11, avg(inflight, 1h), 0))", samples))
+  end)
+
+  it("counts on behind a gap", function()
+    local samples = steps(5, function(i) return ('"load":%d'):format(i) end)
+    for i = 3, 5 do
+      samples[i][1] = samples[i][1] + 3600
+    end
+    assert.matches("1 2 3$", ask("count(load, 10m)", samples, true))
+  end)
+
+  it("is of no kstat of before a start of the machine, whatever its crtime", function()
+    local lines = {}
+    for i = 1, 8 do
+      local up = i < 5 and 1000 + 60 * i or 60 * i - 200 -- started again between 4 and 5
+      lines[i] = ('%d\n[{"module":"m","instance":0,"name":"a","class":"misc","type":1,"snaptime":%d,"data":' ..
+        '{"crtime":0,"snaptime":%d,"x":%d}}]\n\n'):format(1700000000 + 60 * i, up, up, i)
+    end
+    run.write_file(file, table.concat(lines))
+    local r = run.run({ "kstat", "-r", file, "-pa", "sum(x ago 2m), sum(x) ago 2m, sum(count(x, 10m))", "m", "60" })
+    local function has(x, group, n)
+      local lines_of = ("sum(x ago 2m)\t%s\nsum(x) ago 2m\t%s\nsum(count(x, 10m))\t%d\n"):format(x, group, n)
+      assert.truthy(r.out:find(lines_of, 1, true), r.out)
+    end
+    has("-", 4, 2)
+    has(6, 6, 4)
+  end)
+
+  it("about less than a tick is about the sample of now", function()
+    local samples = steps(3, function(i) return ('"x":%d'):format(i) end)
+    assert.equal("1 2 3", ask("avg(x, 1ms)", samples, true))
+    assert.equal("1 2 3", ask("ewma(x, 0.001)", samples, true))
+  end)
+
+  it("keeps groups apart whose keys are printed alike", function()
+    local samples = steps(2, function() return '"device":"nfs","mount":"host:/x","load":1' end)
+    for _, sample in ipairs(samples) do
+      sample.b = '"device":"nfs:host","mount":"/x","load":100'
+    end
+    assert.matches("1 100$", ask("avg(load, 60s) by (device, mount)", samples, true))
+  end)
+
+  it("adds what is too large for an integer as the nearest double", function()
+    local samples = { { 1000, a = '"big":9223372036854775807', b = '"big":9223372036854775807' } }
+    assert.equal(2 ^ 64, tonumber((ask("sum(big)", samples))))
+  end)
+
+  it("counts kstats, and asks what is added where units differ or nothing says by what", function()
+    local samples = { { 1000, a = '"state":"S","x":1,"y":2', b = '"state":"S","x":1,"y":2' } }
+    assert.equal("2", ask("count by (state)", samples))
+    assert.matches("max%(sum%(x%) by %(name%)%)", ask("max(sum(rate(x)))", samples))
+  end)
+
+  it("has a mean that goes on from tick to tick", function()
+    local samples = steps(3, function(i) return ('"x":%d'):format(i > 1 and 100 or 0) end)
+    local value = tonumber(ask("ewma(x, 600)", samples))
+    local w = math.exp(-10 / 600) -- the weight of what is a tick older
+    assert.truthy(math.abs(value - 100 * (1 + w) / (1 + w + w * w)) < 1e-9, value)
+  end)
+
+  it("is the mean of the intervals of each hour", function()
+    local samples = steps(8, function(i) return ('"requests":%d'):format(600 * i) end)
+    for _, sample in ipairs(samples) do
+      sample.b = sample.a
+    end
+    assert.equal("120", ask("sum(rate(requests)) by (time(3600))", samples))
+    assert.equal("8400", ask("sum(delta(requests)) by (time(3600))", samples))
+  end)
+end)
