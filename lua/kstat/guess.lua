@@ -3,6 +3,8 @@
 -- there is a function.
 --
 -- @module kstat.guess
+require("kstat.mistake")
+
 local guess = {}
 
 --- Makes the `__index` of a table of functions.

@@ -9,6 +9,9 @@ local mistake = {}
 
 local raised = {} -- the metatable of a mistake
 
+-- Functions of files beside this one are not the script's.
+core.own(debug and debug.getinfo(1, "S").source:match("^(.*)mistake%.lua$"))
+
 --- Raises a mistake.
 -- @string format for string.format
 -- @param ...
@@ -23,31 +26,23 @@ function mistake.message(problem)
   return getmetatable(problem) == raised and problem.message or nil
 end
 
--- Returns the place `level` calls above this function's caller: "report.lua:3: ". A tail call
--- (`return kstat.report{…}`) leaves no trace of its line, but the script is known.
-local function where(level)
-  if debug then
-    local tail = _VERSION ~= "Lua 5.1" and debug.getinfo(level, "t").istailcall
-    local info = not tail and debug.getinfo(level + 1, "Sl")
-    if info and info.currentline > 0 then
-      return ("%s:%d: "):format(info.short_src, info.currentline)
-    end
-  end
-  local words = rawget(_G, "arg")
-  return type(words) == "table" and words[0] and words[0] .. ": " or ""
+-- Returns the place in the script: "report.lua:3: ". A tail call (`return kstat.report{…}`) leaves no trace of its
+-- line, but the script is known.
+local function where()
+  local place, words = core.where(), rawget(_G, "arg")
+  return place == "" and type(words) == "table" and words[0] and words[0] .. ": " or place
 end
 
 --- Calls f(...), and raises its mistakes as lines that name the place.
--- @int level 1: the line that called the caller of this function
 -- @func f
 -- @param ...
 -- @return the first result of f
-function mistake.blame(level, f, ...)
+function mistake.blame(f, ...)
   local ok, result = pcall(f, ...)
   if not ok then
     local message = mistake.message(result)
     if message then
-      core.fail(where(level + 2) .. message, 1)
+      core.fail(where() .. message, 1)
     end
     error(result, 0)
   end

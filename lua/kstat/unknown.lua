@@ -177,7 +177,11 @@ function unknown.statistics(names, kstats, known)
         all = statistics_of(kstats)
         all.module, all.instance, all.name = true, true, true
       end
-      lines[#lines + 1] = not all[name] and unknown.line("no selected kstat has", name, all) or nil
+      local meant = require("kstat.foreign").NAMES[name]
+      all[meant or name] = meant and known and known(meant, kstats[1]) or all[meant or name]
+      lines[#lines + 1] = not all[name] and (meant and all[meant] and
+        ("no selected kstat has '%s'; did you mean '%s'?"):format(name, meant) or
+        unknown.line("no selected kstat has", name, all)) or nil
     end
   end
   return lines

@@ -64,7 +64,8 @@ describe("an unknown field or option", function()
   it("that is like none is answered with all that there are", function()
     assert.matches("unknown source field 'file'; expected: 'args', 'at', 'capture', 'everybody', 'from', 'host', ",
       message_of(kstat.open, { file = "x" }))
-    assert.matches("unknown option 'tree'; expected: 'begin', 'chain', 'clock', 'select', 'source', 'wait'$",
+    assert.matches("unknown option 'tree'; expected: 'begin', 'chain', 'clock', 'select', 'source', 'step', 'tell', " ..
+      "'values', 'wait'$",
       message_of(kstat.every, 1, { tree = "x" }))
   end)
 end)

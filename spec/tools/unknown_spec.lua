@@ -72,7 +72,7 @@ describe("a name that nothing has is told once:", function()
 
   it("an expression of an aggregation", function()
     assert.equal("kstat: no selected kstat has 'readz'; did you mean 'reads'?\n",
-      said("kstat", "-c", "disk", "-a", "sum of rate(readz)"))
+      said("kstat", "-c", "disk", "-a", "sum(rate(readz))"))
   end)
 
   it("and nothing is said where all is there, nor of what a system lacks", function()

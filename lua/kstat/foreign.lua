@@ -1,0 +1,154 @@
+--- Lines in the words of others, PromQL's, SQL's, D's, jq's and awk's, and in forms that went, as they are meant: texts
+-- become questions and expressions of kstat.expression.grammar.
+--
+-- @module kstat.foreign
+local foreign = {}
+
+--- Names that went, and those that are meant.
+foreign.NAMES = { busy = "b_pct" }
+
+local FUNCTIONS = { average = "avg", std = "stddev", stdev = "stddev", irate = "rate" }
+
+-- Calls that are more than another name: functions of what stands in the parentheses and of a range [5m] behind it.
+local CALLS = {
+  increase = function(x, time) return ("sum(delta(%s)%s)"):format(x, time and ", " .. time or "") end,
+  deriv = function(x, time) return ("trend(%s, %s)"):format(x, time or "5m") end,
+  predict_linear = function(x, time, after)
+    return ("%s + %s * trend(%s, %s)"):format(x, after or 3600, x, time or "1h")
+  end,
+  boot = function(x) return x end,
+  llquantize = function(x) return ("quantize(%s)"):format(x:match("^[^,]*")) end,
+}
+
+local function of_share(share, x, time)
+  return ("p%g(%s%s)"):format(100 * tonumber(share), x, time and ", " .. time or "")
+end
+
+-- A range stands behind what it is of, perhaps with an offset and with numbers behind a comma.
+local function without_range(x)
+  local before, time, rest = x:match("^(.-)%s*%[(%w+)[^%]]*%](.*)$")
+  local offset = (rest or ""):match("^%s*ago%s+(%w+)")
+  return before or x, time, (rest or ""):match("^%s*,%s*(%w+)"), offset
+end
+
+local function calls(text)
+  return (text:gsub("([%a_][%w_]*)(%s*)(%b())", function(name, space, arguments)
+    local x, time, after, offset = without_range(calls(arguments:sub(2, -2)))
+    local share, of = x:match("^([%d.]+)%s*,%s*(.*)$")
+    local plain = name:gsub("_over_time$", "")
+    local made
+    if plain == "topk" or plain == "bottomk" then
+      of = of or x
+      made = ("%s %s %s"):format(plain:sub(1, -2), share or 5, of)
+    elseif share and plain:find("quantile$") then
+      made = of_share(share, of, time)
+    elseif plain == "delta" and time then
+      made = CALLS.increase(x, time)
+    elseif CALLS[plain] then
+      made = CALLS[plain](x, time, after)
+    elseif plain == "percentile" and x:find(",%s*[%d.]+$") then
+      made = ("p%s(%s)"):format(x:match(",%s*([%d.]+)$"), x:match("^(.-)%s*,"))
+    else
+      made = (FUNCTIONS[plain] or plain) .. space .. ("(%s%s)"):format(x, time and ", " .. time or "")
+    end
+    return made .. (offset and " ago " .. offset or "")
+  end))
+end
+
+-- `sum, max by (name) of x where y`: each reducer gets what it is of.
+local function without_of(text)
+  local head, of = text:match("^(.-)%f[%w_]of%s+(.*)$")
+  if not head then
+    return text
+  end
+  local x, clauses = of, ""
+  for _, clause in ipairs({ "by", "where", "having" }) do
+    local at = x:find("%f[%w_]" .. clause .. "%f[^%w_]")
+    x, clauses = x:sub(1, (at or 0) - 1), at and x:sub(at) .. clauses or clauses
+  end
+  x = x:gsub("%s+$", "")
+  local rank, items = head:match("^%s*(%a+%s+%d+[%sandrest]*%f[%w])(.*)$")
+  if not rank or not rank:find("^top") and not rank:find("^bottom") then
+    rank, items = head:find("^%s*top") and head .. " " or "", head
+  end
+  local keys = items:match("%f[%w_]by%s*%b()") or ""
+  items = items:gsub("%f[%w_]by%s*%b()", "")
+  items = (items:find("%a") and items or "sum"):gsub("([%a][%w_.]*)(%b())", function(name, numbers)
+    return ("%s\2%s, %s\3"):format(name, x, numbers:sub(2, -2)):gsub(",", "\4")
+  end):gsub("%f[%w_.]([%a][%w_.]*)%s*%f[,%z]", function(name) return ("%s\2%s\3"):format(name, x) end)
+  return (rank .. items:gsub("%s+$", "") .. " " .. keys .. " " .. clauses):gsub("[\2-\4]", { ["\2"] = "(", ["\3"] = ")",
+    ["\4"] = "," })
+end
+
+-- Patterns in the order in which they apply, and what is meant by them.
+local RULES = {
+  { "^%s*@[%w_]*%[(.-)%]%s*=%s*(.*)$", "%2 by (%1)" }, { "^%s*@[%w_]*%s*=%s*", "" }, -- D
+  { "^%s*select%s+(.-)%s+from%s+[%w_]+", "%1" },
+  { "^(.-)%s+order%s+by.-%s+limit%s+(%d+)%s*$", "top %2 %1" }, { "%f[%w_]group%s+by%f[^%w_]", "by" },
+  { "%f[%w_]by%s+([%a_][%w_]*)", "by (%1)" },
+  { "<>", "!=" }, { "([^=!<>])=%f[^=~]", "%1==" }, { "&&", " and " }, { "||", " or " },
+  { "%f[%w_]offset%f[^%w_]", "ago" },
+  { "%$%d+", "x" }, { "^%s*%.%[%]%s*|%s*", "" }, { "%f[%w_.%)]%.%f[%a]", "" }, -- awk, jq
+  { "llquantize%s*%f[^%w_(]", "quantize" },
+}
+
+-- As one of some words: x in (1, 2).
+local function one_of(name, list)
+  local parts = {}
+  for value in list:sub(2, -2):gmatch("[^,]+") do
+    parts[#parts + 1] = ("%s == %s"):format(name, value:match("^%s*(.-)%s*$"))
+  end
+  return "(" .. table.concat(parts, " or ") .. ")"
+end
+
+local function rewritten(text)
+  local quoted, keys = {}, nil
+  text = text:gsub("%f[%a](%u%u+)%f[^%w_]", string.lower)
+  text = text:gsub("%f[%w_]like%s+(['\"])(.-)%1", function(_, pattern)
+    return ("=~ /^%s$/"):format(pattern:gsub("%%", ".*"):gsub("_", "."))
+  end)
+  local function keep(whole)
+    quoted[#quoted + 1] = whole
+    return ("\1%d\1"):format(#quoted)
+  end
+  text = text:gsub("=~%s*(/.-[^\\]/%l*)", function(regex) return "=~ " .. keep(regex) end)
+  text = text:gsub("'[^']*'", keep):gsub('"[^"]*"', keep)
+  for _, rule in ipairs(RULES) do
+    text = text:gsub(rule[1], rule[2])
+  end
+  text = text:gsub("([%a_][%w_]*)%s+in%s*(%b())", one_of)
+  local n
+  repeat
+    text, n = text:gsub("by %(([^()]*)%)%s*,%s*([%a_][%w_]*)", "by (%1, %2)")
+  until n == 0
+  -- The keys of PromQL stand in each of its sums: here once, at the end.
+  local function key(list)
+    keys = keys or list
+    return ""
+  end
+  text = text:gsub("(%a[%w_]*)%s+by%s*(%b())%s*(%b())", function(name, list, x) return name .. key(list) .. x end)
+  text = text:gsub("%s+by%s*(%b())(%s*[-+*/])", function(list, operator) return key(list) .. operator end)
+  local over
+  text, over = text:gsub("%s+over%s+time%f[^%w_]", "")
+  text = calls(without_of(text))
+  if over > 0 then
+    text = text:gsub("^%a[%w.]*%b()", function(reducer) return reducer:sub(1, -2) .. ", 1h)" end)
+  end
+  text = text .. (keys and not text:find("%f[%w_]by%s*%(") and " by " .. keys or "")
+  return (text:gsub("\1(%d+)\1", function(i) return quoted[tonumber(i)] end):gsub("%s%s+", " "):match("^%s*(.-)%s*$"))
+end
+
+--- The line about a text that is wrong, with what was meant if it is in words of others.
+-- @string text
+-- @string problem what is wrong
+-- @func read function(text) that returns something if a text is right
+-- @treturn string
+function foreign.line(text, problem, read)
+  local meant = #text < 1000 and rewritten(text) or text
+  if meant == text or not read(meant) then
+    return problem
+  end
+  return ("%s; type: %s"):format(problem:gsub("; did you mean '[^']*'%?", ""):gsub(" %(known: [^)]*%)", ""), meant)
+end
+
+return foreign
