@@ -110,7 +110,7 @@ show("sum by (module), 200000 values, 1000 keys", sums, "a loop over now:values(
 show("the same", sums, "awk over the text of kstat -p, made beforehand", awk)
 for _, case in ipairs({
   { "sum by (module), differences", "sum by (module)", difference },
-  { "sum of rate(*) by (module)", "sum of rate(*) by (module)", difference },
+  { "sum(rate(*)) by (module)", "sum(rate(*)) by (module)", difference },
   { "sum, count, avg, min, max by (module)", "sum, count, avg, min, max by (module)", now },
   { "p50, p99 by (module)", "p50, p99 by (module)", now },
   { "quantize by (module)", "quantize by (module)", now },
