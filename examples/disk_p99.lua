@@ -2,9 +2,9 @@
 -- requests. It is printed when the loop ends, by its count or by Ctrl-C: kstatlua disk_p99.lua 1 60
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
-local agg = assert(kstat.aggregate("p50, p99, max by (name) of 1000 * rate(rlentime) / rate(reads + writes)"))
+local agg = assert(kstat.aggregate("p50(asvc_t), p99(asvc_t), max(asvc_t) by (name)"))
 local disks = { class = "disk" }
 for now, prev in kstat.every(arg, { select = disks }) do
   if prev then agg:add(now - prev, disks) end
 end
-io.write(agg:sort("p99"):text()) -- the slowest first
+io.write(agg:sort("p99(asvc_t)"):text()) -- the slowest first

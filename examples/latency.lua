@@ -1,7 +1,7 @@
 -- Request latencies as percentiles that any reader on the host sees: of each interval, and of all publishers together.
 --
 --     kstatlua examples/latency.lua 30 &         (or lua5.4, luajit: any Lua that has the module)
---     kstat -a 'count, p50, p99 of requests' -m latency 5
+--     kstat -a 'count(requests), p50(requests), p99(requests)' -m latency 5
 --
 -- Usage: latency.lua [SECONDS]
 local kstat = kstat or require("kstat")

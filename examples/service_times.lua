@@ -3,7 +3,7 @@
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
 local disks = { class = "disk" }
-local agg = assert(kstat.aggregate("count, quantize of 1e6 * rate(rlentime) / rate(reads + writes)"))
+local agg = assert(kstat.aggregate("count(asvc_t), quantize(1000 * asvc_t)"))
 for now, prev in kstat.every(arg, { select = disks }) do
   agg:add(prev and now - prev or now:since_creation(), disks)
 end

@@ -2,7 +2,7 @@
 -- interface: kstatlua traffic.lua 5
 local status = kstat.usage(arg, "[interval [count]]")
 if status then return status end
-local agg = assert(kstat.aggregate("sum, max by ($direction) of rate(*)"))
+local agg = assert(kstat.aggregate("sum(rate(*)), max(rate(*)) by ($direction)"))
 for now, prev in kstat.every(arg) do
   local d = prev and now - prev or now:since_creation()
   assert(agg:clear():add(d, "link:::/^(?<direction>[ro])bytes64$/"))

@@ -27,7 +27,7 @@ local jobs = assert(pub:named({
 }))
 local small, large, backlog = jobs:counter("small"), jobs:counter("large"), jobs:counter("backlog")
 
--- Durations of jobs, in powers of ten with five steps each, as llquantize() of DTrace.
+-- Durations of jobs, in powers of ten with five steps each, as DTrace's llquantize() has them.
 local times = assert(pub:histogram({
   name = "job_ns", type = "log10_lin", range_min = 3, range_max = 7, stepping = 5,
   meta = "t_rel", scale = 1e9, fract = true, desc = "service time of a job",

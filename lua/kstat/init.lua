@@ -31,8 +31,7 @@ kstat.open = chain.open
 -- @treturn selector
 -- @fails "EINVAL": the message points into the expression
 function kstat.selector(spec)
-  local sel, message, errname = selector.compile(spec, 2)
-  return sel, message, errname
+  return selector.compile(spec)
 end
 
 kstat.every = every.every

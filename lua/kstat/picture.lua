@@ -43,9 +43,9 @@ local function whole_width(width)
 end
 
 --- What standard output is.
--- @treturn table `tty` (boolean), `utf8` (boolean: what the locale says, also for a pipe), `width` and `height`
--- (integer: columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS and $LINES say otherwise; at most
--- 2,000 and 1,000)
+-- @treturn table `tty` (boolean): whether it is a terminal, `utf8` (boolean: what the locale says, also for a pipe),
+-- `width` and `height` (integer: columns and rows; 80 and 24 where it is no terminal, unless $COLUMNS and $LINES say
+-- otherwise; at most 2,000 and 1,000)
 function picture.terminal()
   local columns, rows = stdout.window()
   return {
@@ -67,7 +67,7 @@ local OPTIONS = {
 local function check_names(options, name, level)
   for key in pairs(options) do
     if not OPTIONS[name][key] then
-      local line = require("kstat.unknown").line("unknown option", tostring(key), OPTIONS[name])
+      local line = require("kstat.unknown").word("unknown option", tostring(key), OPTIONS[name])
       error(("'%s': %s"):format(name, line), level + 1)
     end
   end
@@ -124,8 +124,8 @@ end
 --- A row of numbers as a row of characters, the higher the larger.
 -- @tparam {?number,...} values nil, NaN and infinities show as a blank
 -- @tparam[opt] table options `n` (integer: how many values, if some are nil), `low` and `high` (number: the scale;
--- default: 0, or the smallest if negative, and the largest), `width` (integer: only the last that many), `utf8`
--- (boolean)
+-- default: 0, or the smallest if negative, and the largest), `width` (integer: columns; of more values only the last
+-- are shown), `utf8` (boolean: more than ASCII)
 -- @treturn string
 function picture.sparkline(values, options)
   if type(values) ~= "table" then
@@ -150,7 +150,7 @@ end
 -- @number value
 -- @number most what a full bar stands for
 -- @int width columns of a full bar
--- @tparam[opt] table options `utf8` (boolean)
+-- @tparam[opt] table options `utf8` (boolean: more than ASCII)
 -- @treturn string padded to width
 function picture.bar(value, most, width, options)
   local utf8 = decide(options, "bar", 2)
@@ -179,8 +179,9 @@ end
 
 --- Labelled horizontal bars, one a line: label, bar, value.
 -- @tparam {{string,?number},...} rows each a label and a value
--- @tparam[opt] table options `most` (number: a full bar; default: the largest value), `format`
--- (string|fun(value:number):string, for kstat.format; default "%g"), `width` (integer), `utf8` (boolean)
+-- @tparam[opt] table options `most` (number: of a full bar; default: the largest of the values), `format`
+-- (string|fun(value:number):string, for kstat.format; default "%g"), `width` (integer: columns),
+-- `utf8` (boolean: more than ASCII)
 -- @treturn string lines
 function picture.bars(rows, options)
   if type(rows) ~= "table" then
@@ -225,7 +226,7 @@ heatmap.__index = heatmap
 --
 --   * `rows` ({string,...}, needed): the labels from bottom to top
 --   * `most` (number): the count of the darkest cell (default: the largest in view)
---   * `title` (string), `width` (integer), `utf8` (boolean)
+--   * `title` (string): a line above, `width` (integer): columns, `utf8` (boolean): more than ASCII
 --
 -- @treturn heatmap
 -- @usage

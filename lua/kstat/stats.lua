@@ -25,7 +25,7 @@
 -- @table statistic
 
 --- Which ends of a histogram are open, as a list of `stats.LBOUND_INF` and `stats.UBOUND_INF`, and `prec` (?integer):
--- the fractional bits of the bounds of fixed-point VOIs.
+-- how many fractional bits the bounds of fixed-point VOIs have.
 -- @table flags
 
 local core = require("kstat.core").stats
@@ -63,7 +63,7 @@ local function flags_of(options, i, name, known)
   if options == nil then return {} end
   if type(options) ~= "table" then bad(3, i, name, "table", options) end
   for key, value in pairs(options) do
-    if not known[key] then error(unknown.line(("'%s': unknown option"):format(name), tostring(key), known), 3) end
+    if not known[key] then error(unknown.word(("'%s': unknown option"):format(name), tostring(key), known), 3) end
     if type(value) ~= "boolean" then
       error(("option '%s' of '%s': boolean expected, got %s"):format(key, name, type(value)), 3)
     end
@@ -116,7 +116,7 @@ local function with_flags(spec, flags, i, name)
       end
       spec.prec = f
     elseif f ~= stats.LBOUND_INF and f ~= stats.UBOUND_INF then
-      error(unknown.line("unknown histogram flag", tostring(type(key) == "number" and f or key),
+      error(unknown.word("unknown histogram flag", tostring(type(key) == "number" and f or key),
         { lbound_inf = true, ubound_inf = true, prec = true }), 3)
     else
       spec[f] = true
@@ -290,7 +290,7 @@ end
 --- A template: a new one, or the one of this name that the process has already, with its VOIs. Code that runs again in
 -- a process, as `init_by_lua` does when nginx reloads, so declares its templates in the same words each time.
 -- @string name at most 64 bytes, unique in the process; without a quote before a `:` or `=`
--- @treturn template with `name` (string)
+-- @treturn template with `name` (string): that given
 -- @fails "EINVAL", "ENOMEM"
 function stats.template(name)
   if type(name) ~= "string" then

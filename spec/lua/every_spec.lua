@@ -262,6 +262,28 @@ describe("kstat.every", function()
     assert.same({ 2000, 3000, 4200 }, time.deadlines)
   end)
 
+  it("has no earlier sample where the process was stopped, or the machine slept, for a minute or more", function()
+    local clocks = os.tmpname()
+    run.write_file(clocks, "0 0")
+    -- By how much the clocks go on before each tick, the time of day apart if there are two.
+    local r = run.run({ "kstatlua", "-e", [[
+      local steps, monotonic, day = { 1, 59, 1, 70, 100, 1, { 3, 60 }, { 3, 70 }, { 30, 100 }, { 1, -100 } }, 0, 0
+      local function wait()
+        local step = table.remove(steps, 1)
+        monotonic, day = monotonic + (tonumber(step) or step[1]), day + (tonumber(step) or step[2])
+        local f = assert(io.open(arg[1], "w"))
+        f:write(("%d %d"):format(monotonic, day))
+        f:close()
+        return "time"
+      end
+      for _, prev in kstat.every(1, #steps + 1, { select = "unix:0:system_misc", wait = wait }) do
+        io.write(prev and "+" or "-")
+      end]], clocks, env = { LD_PRELOAD = run.build .. "/spec/clocks.so", CLOCKS = clocks,
+      ASAN_OPTIONS = "verify_asan_link_order=0:detect_leaks=0" } })
+    os.remove(clocks)
+    assert.same({ "", "-+++-+++-++" }, { r.err, r.out })
+  end)
+
   it("keeps its cadence when the process was stopped for less", function()
     local time = fake(nil, { "time", "continued" }, 700)
     for _ in kstat.every(1e-6, 4, { chain = chain, wait = time.wait, clock = time.clock }) do

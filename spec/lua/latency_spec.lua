@@ -135,7 +135,7 @@ describe("pub:latency", function()
     assert.are.same({ "/a", "200" }, { read(fast):get("route", "code") })
     assert.are.same({ "/b" }, { read(slow):get("route") })
     assert.are.same({ 14000, 7000, 7000, 0 }, sums(slow))
-    local out = run.shell(run.bin .. "/kstat -a 'count by (route) of buckets' -m latency_spec").out
+    local out = run.shell(run.bin .. "/kstat -a 'count(buckets) by (route)' -m latency_spec").out
     assert.matches("/a%s+1\n", out)
     assert.matches("/b%s+2\n", out)
     for problem, labels in pairs({ ["p99: .* a statistic of histograms"] = { p99 = "x" },

@@ -57,10 +57,22 @@ describe("a report", function()
     assert.equal("device    r/s\nsd2     900.0\nsd1     300.0\nothers  171.0\ntotal  1371.0\n", text)
   end)
 
+  it("has groups of the kstats that where lets through, and columns that see those of other titles", function()
+    local columns = { { "module" }, { "half", function(row) return row["r/s"] / 2 end }, { "r/s", "sum(rate(reads))" },
+      { "name of", function(row) return ("%s%.1f"):format(row.module, row.half) end } }
+    local text = show(file, { select = { class = "disk" }, by = "module", columns = columns,
+      where = "rate(reads) > 90 and module != \"md\"", sort = "r/s", top = 1, rest = "others" }, "-y", "10", "2")
+    assert.equal("module  half    r/s    name of\nsd     600.0 1200.0    sd600.0\nothers  75.0  150.0 others75.0\n",
+      (text:gsub(" +\n", "\n")))
+  end)
+
   it("says in its declaration what is wrong with groups", function()
     for message, given in pairs({
       ["by: no column has an expression with a reducer"] = { by = "name", columns = { { "name" } } },
       ["there is no function 'summ'; did you mean 'sum'?"] = { by = "name", columns = { { "x", "summ(reads)" } } },
+      ["where: sum() stands within a reducer, or in where"] = { where = "sum(x) > 1", columns = { { "name" } } },
+      ["where: a number, a name or '(' expected at character 4 of 'x >'"] = { where = "x >", columns = { { "name" } } },
+      ["there is no function 'foo'"] = { by = "name", where = "foo(x) > 1", columns = { { "x", "sum(reads)" } } },
       ["by makes the rows"] = { by = "name", rows = print, columns = { { "x", "sum(reads)" } } },
     }) do
       local ok, problem = pcall(kstat.report, given)

@@ -20,18 +20,20 @@
 --- A *device* is immutable: the state of one device at one time. Its fields:
 --
 -- - `name` (string) as the system knows it ("sda"), `device_name` (string) and `unit` (integer) as devstat numbers it
---   ("sd", 0), `number` (integer) unique in its list, `creation_time` (number) in seconds of uptime;
+--   ("sd", 0), `number` (integer): a number unique in its list, `creation_time` (number) in seconds of uptime;
 -- - `type` (?string: "da", "cd", "sa", "floppy", ...; nil if there is no word for it), `interface` (?string:
---   "scsi", "ide", "other"), `pass` (boolean: true for passthrough devices), `priority` (integer);
+--   "scsi", "ide", "other"), `pass` (boolean: true for passthrough devices), `priority` (integer): its
+--   place in the order of the list;
 -- - `block_size` (?integer) in bytes, nil if not known; `queue_length` (integer), transactions outstanding;
--- - `read_bytes`, `write_bytes`, `free_bytes` (integer; discarded); `read_ops`, `write_ops`, `free_ops`, `other_ops`
---   (integer); `read_time`, `write_time`, `free_time`, `other_time`, `busy_time` (number): summed durations in seconds.
---   All since creation. `read_time_ns`, `write_time_ns`, `free_time_ns`, `other_time_ns`, `busy_time_ns` (integer) are
---   the same in whole nanoseconds.
+-- - `read_bytes`, `write_bytes` (integer): bytes, `free_bytes` (integer): bytes that were discarded; `read_ops`,
+--   `write_ops`, `free_ops`, `other_ops` (integer): how many operations; `read_time`, `write_time`, `free_time`,
+--   `other_time`, `busy_time` (number): summed durations in seconds. All since creation. `read_time_ns`,
+--   `write_time_ns`, `free_time_ns`, `other_time_ns`, `busy_time_ns` (integer) are the same in whole nanoseconds.
 -- @table device
 
 --- A *snapshot* is an array of devices in list order, with the fields `devices` ({device,...}), the array itself,
--- `generation` (integer) and `changed` (boolean): whether it differs from the last read, `snap_time` (number): seconds
+-- `generation` (integer): a number that another list has another one of, `changed` (boolean): whether it is another one
+-- than at the last read, `snap_time` (number): seconds
 -- of uptime, `cp_time` (?{[string]=integer}): ticks of all CPUs: user, nice, sys, intr, idle; nil if not known,
 -- `tk_nin` and `tk_nout` (?integer): characters from and to terminals; nil where the system does not count them.
 -- @table snapshot
@@ -87,7 +89,7 @@ end
 --- Opens the list of devices.
 -- @tparam[opt] string|source|chain source a chain, which stays the caller's to update and to close, or what
 -- kstat.open() takes; nil for this machine or the replay in `$KSTAT_SOURCE`, a string for a capture
--- @treturn reader with `chain` (kstat.chain)
+-- @treturn reader with `chain` (kstat.chain): that it reads
 -- @fails
 function M.open(source)
   local opened, message, errname = open(source, "open")
@@ -102,8 +104,8 @@ function reader:read()
   is_self(self, reader, "reader", "read")
   if kind_of(self.chain) == "closed" then error("the kstat chain is closed", 2) end
   if self.own and not self.fresh then
-    local changed, message, errname = self.chain:update()
-    if changed == nil then return nil, message, errname end
+    local ok, message, errname = self.chain:update()
+    if not ok then return nil, message, errname end
   end
   self.fresh = false
   return core.read(self.list)
@@ -230,7 +232,8 @@ M.text = core.text
 
 --- Checks and takes apart a pattern such as "da,scsi,pass".
 -- @tparam string pattern up to three words: a device type, an interface, `pass`
--- @treturn table with `type`, `interface` (?string: nil if any), `pass` (boolean) and `text` (string)
+-- @treturn table with `type`, `interface` (?string: nil if any), `pass` (boolean): passthrough devices are meant,
+-- `text` (string): the pattern
 -- @fails "EINVAL"
 -- @function M.match
 M.match = core.match
@@ -264,7 +267,7 @@ end
 local function check_options(options)
   if type(options) ~= "table" then expected(2, "select", "table", options, 3) end
   for key in pairs(options) do
-    if not OPTIONS[key] then error(unknown.line("'select': unknown option", tostring(key), OPTIONS), 3) end
+    if not OPTIONS[key] then error(unknown.word("'select': unknown option", tostring(key), OPTIONS), 3) end
   end
   if options.mode ~= nil and not MODES[options.mode] then
     error(unknown.word("unknown mode", options.mode, MODES), 3)
@@ -292,10 +295,9 @@ end
 --- Chooses devices, at most `max` of them, in the order to show them.
 -- @tparam {device,...} devices
 -- @tparam[opt] table options
---   `names` ({string,...}); `match` (string|match|{string|match,...}): a pattern, or an array of them ("or"); `mode`
---   (string): "add"
---   (fills up with other devices in list order; the default without names and patterns), "only" (the
---   default with them), "addonly", or "remove" (the devices that names and patterns leave);
+--   `names` ({string,...}): of devices, which come first; `match` (string|match|{string|match,...}): a pattern, or an
+--   array of them ("or"); `mode` (string): "add" (fills up with other devices in list order; the default without names
+--   and patterns), "only" (the default with them), "addonly", or "remove" (the devices that names and patterns leave);
 --   `max` (integer): number of devices to return at most; `sort` (string): "bytes" for those that moved most bytes
 --   first, since `previous` (snapshot|{device,...}) if given
 -- @treturn {device,...}

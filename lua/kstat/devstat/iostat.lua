@@ -129,6 +129,7 @@ local function parse(args)
   end
   if not o.watch then
     if not o.count and not o.interval then o.count = 1 end
+    o.by_sample = not o.interval
     o.interval = o.interval or not tool.at(o) and 1 or nil
   end
   o.max = o.max or math.max(default_max(o), #o.names)
@@ -341,11 +342,11 @@ end
 
 -- On a screen that goes through the past the sample before is any: it is read now.
 local function read_sample_before(ks, o)
-  if ks:previous(true) ~= nil then
+  if ks:previous(true) then
     o.history, o.now = devstat.history(), nil
     read(ks, o)
     local ok, message = ks:update(true)
-    if ok == nil then tool.stop(3, message) end
+    if not ok then tool.stop(3, message) end
   end
 end
 

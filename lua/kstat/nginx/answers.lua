@@ -63,8 +63,8 @@ local function take_machine()
   if is_taken then
     return chains.open({ everybody = true })
   elseif machine then
-    local changed, message = machine:update(true)
-    if changed == nil then
+    local ok, message = machine:update(true)
+    if not ok then
       machine:close()
       machine = nil
       return nil, message

@@ -9,10 +9,11 @@
 -- returns an object whose functions do nothing. doc/nginx.md describes all of it.
 -- @module kstat.nginx
 
---- A label of one's own: `name` (string), `from` (string|fun():any): a variable as "$name", or a function.
+--- A label of one's own: `name` (string): the label's, `from` (string|fun():any): a variable as "$name", or a function.
 -- @table label
 
---- What describes a metric: `help` and `unit` (?string), `labels` (?{string,...}).
+--- What describes a metric: `help` (?string): a line about it, `unit` (?string): "seconds", "bytes" or another word,
+-- `labels` (?{string,...}): names of labels, whose values its functions take.
 -- @table metric_spec
 
 --- Adds to a counter. What cannot be added is counted in `kstat_values_refused_total`, and said once in the error log.
@@ -100,7 +101,7 @@ local function checked(given)
   for name, value in pairs(given) do
     local option = OPTIONS[name]
     if not option then
-      error(unknown.line("setup: there is no option", tostring(name), OPTIONS), 0)
+      error(unknown.word("setup: there is no option", tostring(name), OPTIONS), 0)
     elseif type(value) ~= option[1] then
       error(("setup: %s: %s expected, got %s"):format(name, option[1], type(value)), 0)
     end
@@ -314,7 +315,8 @@ local function object(server)
   --- Makes a counter: for `init_by_lua`, as the other metrics. A mistake is a line in the error log, and an object
   -- whose functions do nothing.
   -- @string name at most 30 letters, digits and _
-  -- @tparam[opt] metric_spec spec also `step` (number): what it counts in, 1 unless given; 0.001 takes fractions
+  -- @tparam[opt] metric_spec spec also `step` (number): the unit that it counts in, 1 unless given; 0.001 takes
+  -- fractions
   -- @treturn counter what `with` of it returns takes no labels
   -- @function kn:counter
   kn.counter = maker(server, own.counter)
@@ -327,8 +329,8 @@ local function object(server)
   --- Makes a histogram.
   -- @string name at most 22 letters, digits and _
   -- @tparam[opt] metric_spec spec also `buckets` ({number,...}): the greatest value of each (those of times in
-  -- seconds); `percentiles` (boolean): any interval has p50 to p999, of values between `lowest` and `highest`
-  -- (number) at the `scale` (integer), see doc/nginx.md
+  -- seconds); `percentiles` (boolean): any interval has p50 to p999; `lowest` and `highest` (number): the range of
+  -- values for these, in the unit; `scale` (integer): of their buckets, 0 to 8, see doc/nginx.md
   -- @treturn histogram
   -- @function kn:histogram
   kn.histogram = maker(server, own.histogram)
@@ -364,10 +366,15 @@ local function object(server)
 end
 
 --- Publishes the metrics of this nginx: for `init_by_lua`. Never raises.
--- @tparam[opt] table given see doc/nginx.md: `name` (string), `labels` ({string|label,...}), `status` ("class"|"code"),
--- `buckets` ({number,...}), `percentiles`, `bytes`, `sizes`, `precise`, `persistent`, `upstreams`, `connections` and
--- `dicts` (boolean), `max_rows` and `capacity` (integer), `expire` (number: seconds), `stream` (string: a log),
--- `caches` ({[string]=string}: directories)
+-- @tparam[opt] table given see doc/nginx.md: `name` (string): of the segment and of the metrics, `labels`
+-- ({string|label,...}): of requests, `status` ("class"|"code"): how the status of an answer is a label, `buckets`
+-- ({number,...}): greatest values of the buckets of times, in seconds, `percentiles` (boolean): of times in any
+-- interval, `bytes` (boolean): bytes of requests and answers, `sizes` (boolean): their percentiles, too, `precise`
+-- (boolean): times as exact as the clock, `persistent` (boolean): counts survive a restart, `upstreams` (boolean):
+-- attempts to reach them, `connections` (boolean): how many there are by state, `dicts` (boolean): sizes of each
+-- `lua_shared_dict`, `max_rows` (integer): how many sets of labels there are at most, `capacity` (integer): bytes that
+-- the file may grow to, `expire` (number): seconds after which a row in which nothing counts is removed, `stream`
+-- (string): a log of the block stream, `caches` ({[string]=string}): directories of caches, by name
 -- @treturn metrics
 function M.setup(given)
   local ok, kn, message = pcall(function()

@@ -295,7 +295,7 @@ local function check_spec(spec, name)
   end
   for field in pairs(spec) do
     if not FIELDS[field] then
-      error(unknown.line(name .. ": unknown field", tostring(field), FIELDS), 0)
+      error(unknown.word(name .. ": unknown field", tostring(field), FIELDS), 0)
     end
   end
   if spec.family ~= nil and type(spec.family) ~= "string" then

@@ -87,8 +87,8 @@ function methods.chain(self)
     end
   end
   self.ks_used = ngx.now()
-  local changed, message = self.ks:update(true)
-  if changed == nil then
+  local ok, message = self.ks:update(true)
+  if not ok then
     return nil, message
   end
   return self.ks

@@ -51,7 +51,7 @@ local function check_own(own)
     for field, value in pairs(o) do
       local kind = OWN_FIELDS[field]
       if field ~= 1 and field ~= 2 and not kind then
-        local line = require("kstat.unknown").line("unknown field", tostring(field), OWN_FIELDS)
+        local line = require("kstat.unknown").word("unknown field", tostring(field), OWN_FIELDS)
         mistake.raise("option '%s': %s", o[2], line)
       elseif kind and kind ~= "any" and type(value) ~= kind then
         mistake.raise("option '%s': %s: a %s expected, not %s", o[2], field, kind, tostring(value))
@@ -186,7 +186,8 @@ local function read_letters(reading, declared, word)
     local letter = word:sub(at, at)
     local o = declared.by_letter[letter]
     if not o then
-      return ("unknown option '-%s'"):format(letter)
+      local times = declared.names.from and (letter == "s" or letter == "e") -- as those of sar and sadf are called
+      return ("unknown option '-%s'%s"):format(letter, times and "; --from and --to bound a time of the past" or "")
     end
     local message = set(reading, o, "-" .. letter, at < #word and word:sub(at + 1) or nil)
     if message or o.arg or reading.final then

@@ -160,7 +160,7 @@ function methods:json()
   local message
   if not self.chain then
     self.chain, message = open()
-  elseif self.chain:update() == nil then
+  elseif not self.chain:update() then
     self.chain, message = nil, "the processes cannot be read"
   end
   if not self.chain then

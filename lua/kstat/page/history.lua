@@ -66,7 +66,7 @@ end
 -- @tparam {selector,...} selectors none: everything
 function methods:add(ks, selectors)
   local now, used = core.hrtime(), os.clock()
-  local piece = ks:update() ~= nil and piece_of(self, now)
+  local piece = ks:update() and piece_of(self, now)
   if piece then
     piece.rec:add(ks, unpack(selectors))
   end
@@ -80,7 +80,7 @@ local function each_sample(self, since, f)
       chain.open({ capture = piece.rec:path(), from = since, everybody = true })
     while ks and not ks:ended() do
       f(ks)
-      if ks:update() == nil then
+      if not ks:update() then
         break
       end
     end

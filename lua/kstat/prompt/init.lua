@@ -193,7 +193,7 @@ function prompt.start(module)
   meta.__index = function(self, name)
     local members = require("kstat.prompt.complete").members(self)
     if members[name] == nil then
-      mistake.blame(1, mistake.raise, "%s", unknown.line("kstat has no field", tostring(name), members))
+      mistake.blame(mistake.raise, "%s", unknown.line("kstat has no field", tostring(name), members))
     end
     return index(self, name)
   end

@@ -134,7 +134,7 @@ local function describe_vois(box, ids, vois)
   return true
 end
 
---- What a value of interest is: `unit` and `desc` (?string).
+--- What a value of interest is: `unit` (?string): a word such as "us", `desc` (?string): a line about it.
 -- @table voi_spec
 
 --- Publishes a statsblob (`kstat.stats`): of each value of interest of its template, such as "rtt", readers

@@ -1,5 +1,7 @@
 --- What the makers of published kstats share: checking what the caller gave.
+local core = require("kstat.core")
 local unknown = require("kstat.unknown")
+require("kstat.mistake")
 
 local M = {}
 
@@ -11,16 +13,9 @@ function M.chunk_name(name)
   return (own_folder or "=kstat.publish.") .. name
 end
 
--- Raises at the first caller in Lua outside of this folder. Lua 5.1 counts a tail call as a level without a line.
+-- Raises at the script's line.
 local function usage(format, ...)
-  local level = 2
-  local info = debug.getinfo(level, "S")
-  while info and own_folder and
-    (info.what == "C" or info.what == "tail" or info.source:sub(1, #own_folder) == own_folder) do
-    level = level + 1
-    info = debug.getinfo(level, "S")
-  end
-  error(format:format(...), level)
+  core.usage(format:format(...))
 end
 M.usage = usage
 
@@ -30,7 +25,7 @@ function M.fields(spec, allowed, what)
   end
   for key in pairs(spec) do
     if not allowed[key] then
-      usage("%s", unknown.line(what .. ": unknown field", tostring(key), allowed))
+      usage("%s", unknown.word(what .. ": unknown field", tostring(key), allowed))
     end
   end
 end
@@ -79,7 +74,8 @@ end
 
 --- The same of what may be nil or a 64-bit integer, where it is to cost nothing: LuaJIT compiles it away.
 function M.whole(value, what)
-  if type(value) == "number" and value % 1 ~= 0 then
+  local is = type(value)
+  if is == "number" and value % 1 ~= 0 or is ~= "number" and is ~= "cdata" and value ~= nil then
     M.integer(value, what)
   end
 end

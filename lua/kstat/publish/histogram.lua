@@ -31,13 +31,18 @@ end
 --- Creates a histogram, see `kstat2_create_histogram(9F)`.
 -- @tparam published_spec spec beside the common fields:
 --
---   * `type` (string, needed): `"linear"`: buckets of `stepping` (integer) from `range_min` (integer) to `range_max`
---     (integer; 0: open); `"log2"`, `"log10"`: a bucket for each power, which needs no range; `"log10_lin"`: `stepping`
---     buckets in each power of ten from 10^`range_min` on and below 10^(`range_max` + 1); they are powers, 0 to 18
---   * what the values measure: `meta` (string): "bytes", `"t_rel"`, …, `scale` (integer), `fract` (boolean: it
---     divides): times are in seconds by the scale, nanoseconds with `meta = "t_rel", scale = 1000000000, fract = true`;
---     and `desc` (string)
---   * `stable` (boolean), `private` (boolean; needs a private segment)
+--   * `type` (string, needed): "linear"; "log2", "log10": a bucket for each power, which needs no range; "log10_lin"
+--   * `stepping` (integer): linear: how many values a bucket has; log10_lin: buckets in each power of ten
+--   * `range_min` (integer): linear: the least of the values; log10_lin: the power of ten at which the range begins, 0
+--     to 18
+--   * `range_max` (integer): linear: the greatest of the values, 0: open; log10_lin: the last power of ten of the range
+--   * `meta` (string): what the values measure: "bytes", "t_rel" (times), …
+--   * `scale` (integer): by which values are multiplied to be in the base unit, seconds for times: nanoseconds have
+--     `meta = "t_rel", scale = 1000000000, fract = true`
+--   * `fract` (boolean): the scale divides
+--   * `desc` (string): a line about it
+--   * `stable` (boolean): it will not go away without notice
+--   * `private` (boolean): only this user may read it; needs a private segment
 -- @treturn published.histogram
 -- @fails
 -- @usage local h = assert(pub:histogram({ name = "answer_ns", type = "log10_lin", range_min = 3, range_max = 9,

@@ -16,12 +16,13 @@
 --
 -- @module kstat.publish
 
---- What describes a kstat of any type: `name` (string), and optionally `module` (?string; the segment's name),
--- `instance` (?integer; 0), `class` (?string; "misc"), `persistent` (?boolean): true: it is kept when deleted, and when
--- the process ends, until it is created again.
+--- What describes a kstat of any type: `name` (string): its own, and optionally `module` (?string; the segment's name),
+-- `instance` (?integer; a number from 0 on; 0), `class` (?string; "misc"), `persistent` (?boolean): true: it is kept
+-- when deleted, and when the process ends, until it is created again.
 -- @table published_spec
 
---- Fields of a published kstat: `module` (string), `instance` (integer), `name` (string), `class` (string).
+--- Fields of a published kstat: `module` (string): the segment's name or that given, `instance` (integer): its number,
+-- `name` (string): its own, `class` (string): "misc" or that given.
 -- @table published
 
 --- How a segment is published: `private` (?boolean): only this user may read it; `shared` (?boolean): if another
@@ -109,7 +110,7 @@ local option_fields = check.set("private", "shared", "capacity")
 -- @string name 1 to 63 letters, digits, "-", "_" and ".", which does not come first; also the kstats' module unless
 -- they say otherwise (a module has at most 30 bytes)
 -- @tparam[opt] publish_options options
--- @treturn pub with `name` (string)
+-- @treturn pub with `name` (string): that of the segment
 -- @fails "EINVAL" no such name, "EBUSY" another process publishes it, "EACCES", …
 -- @function kstat.publish
 function M.publish(name, options)

@@ -69,7 +69,7 @@ function latency_methods.stop(self, token)
   if not token then
     token, self.started = self.started or check.usage("stop: %s was not started", tostring(self)), false
   end
-  return self:add_since(token)
+  return self:add_since(check.number(token, "stop"))
 end
 
 local function finish(self, start, ok, ...)
@@ -138,7 +138,7 @@ end
 --     of it count in the first or last bucket, and in `out_of_range`
 --   * `labels` ({[string]=string}): whose values these are: texts of at most 255 bytes, keys of expressions and labels
 --     of metrics; a latency of each set of labels has a name of its own
---   * `desc` (string)
+--   * `desc` (string): a line about it
 --   * `dense` (boolean): it takes as little space as it can, as one of thousands: while somebody reads it, it should
 --     change less than a million times a second
 -- @treturn published.latency

@@ -156,11 +156,11 @@ local function fill(box, list, keep)
   return true
 end
 
---- What describes a statistic: `name` (string), `type` (?string: "uint64", "int64", "uint32", "int32", "double",
--- "char", "string", "ints", "strs"), `value` (any): the first, `kind` (?string: "counter", "gauge", "text", "time"),
--- `meta` (?string: kstat2's semantic type: "cnt", "bytes", "t_rel", "pct", …), `scale` (?integer), `fract` (?boolean:
--- the scale divides), `unit` and `desc` (?string); `parts` (?boolean): a gauge that has shards, too, because threads
--- only add to it.
+--- What describes a statistic: `name` (string): its own, `type` (?string: "uint64", "int64", "uint32", "int32",
+-- "double", "char", "string", "ints", "strs"), `value` (any): the first, `kind` (?string: "counter", "gauge", "text",
+-- "time"), `meta` (?string: kstat2's semantic type: "cnt", "bytes", "t_rel", "pct", …), `scale` (?integer): by which it
+-- is multiplied to be in the base unit, `fract` (?boolean: the scale divides), `unit` (?string): a word such as "jobs",
+-- `desc` (?string): a line about it; `parts` (?boolean): a gauge that has shards, too, because threads only add to it.
 -- @table statistic_spec
 
 --- Creates a NAMED kstat.

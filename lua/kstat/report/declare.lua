@@ -17,9 +17,9 @@ local FIELDS = {
   name = "string", about = "string", note = "string", command = "string", options = "table or function",
   operands = "operands", select = "any", published = "boolean or function", optional = "boolean", follow = "function",
   columns = "table or function", rows = "function", text = "function", sort = "string or function", top = "count",
-  totals = "boolean", skip_idle = "boolean", skip_first = "boolean", check = "function",
+  totals = "boolean", where = "string", skip_idle = "boolean", skip_first = "boolean", check = "function",
   none = "function", heading = "string or function", squeeze = "boolean", gap = "string",
-  blank = "boolean", repeat_header = "count", by = "string or table", rest = "string",
+  blank = "boolean", repeat_header = "count", names_hosts = "boolean", by = "string or table", rest = "string",
   identity = "function", parent = "function", complete = "function", enter = "function", explain = "function",
 }
 local COLUMN_FIELDS = {
@@ -64,7 +64,7 @@ local function take(given, known, skip, what, title)
       end
       taken[field] = value
     elseif not (type(field) == "number" and field % 1 == 0 and field >= 1 and field <= skip) then
-      fail("%s", unknown.line(what:format(title) .. ": unknown field", tostring(field), known))
+      fail("%s", unknown.word(what:format(title) .. ": unknown field", tostring(field), known))
     end
   end
   return taken
@@ -84,6 +84,25 @@ function declare.report(given)
     fail("report: by makes the rows, of columns that are known from the start")
   end
   return taken
+end
+
+--- The filter of rows.
+-- @string text an expression, as of a `where` of kstat.aggregate
+-- @tparam table run the report's state, see kstat.expression
+-- @treturn table `names` (of statistics in it), `passes` (function(row))
+function declare.filter(text, run)
+  local filter, value = { names = {} }, nil
+  local tree, problem = require("kstat.expression.grammar").expression(text)
+  if tree then
+    value, problem = require("kstat.expression").make(tree, { text = text, names = filter.names, clock = run })
+  end
+  if not value then
+    fail("where: %s", problem)
+  end
+  function filter.passes(row)
+    return (tonumber(value(row, 0)) or 0) ~= 0
+  end
+  return filter
 end
 
 -- --- columns --------------------------------------------------------------------------------
@@ -137,14 +156,14 @@ end
 -- @tparam {table,...} given
 -- @tparam table run the report's state, see kstat.expression
 -- @treturn {column,...} each with `title`, `value` (a function(row)), `key` (its name in the data formats), `names` (in
--- its expression), and what was given; and the `fields` of the row that they show if it has them (false: none), and
--- whether any has a `computed` value
+-- its expression), and what was given; and those by `titles`, the `fields` of the row that they show if it has them
+-- (false: none), and whether any has a `computed` value
 function declare.columns(given, run)
   if type(given) ~= "table" or #given == 0 then
     fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
       shown(given))
   end
-  local columns, taken = { fields = {} }, {}
+  local columns, taken = { fields = {}, titles = {} }, {}
   for i, each in ipairs(given) do
     local column = column_of(i, each, run)
     if column.data ~= false then
@@ -158,6 +177,7 @@ function declare.columns(given, run)
       taken[column.key] = i
     end
     columns[i], columns.fields[i] = column, column.field or false
+    columns.titles[column.title] = columns.titles[column.title] or column
     columns.computed = columns.computed or not column.field
   end
   columns[1].align = columns[1].align or "left"

@@ -11,6 +11,7 @@ local unpack = table.unpack or unpack
 local evaluation = {}
 
 local evaluated -- the column whose value is being made
+local made = {} -- the `row` whose values are being made, and the `values` that are so far
 
 local function evaluating(column)
   evaluated = column
@@ -91,14 +92,61 @@ local function own_rows(self, d, now, prev, given)
   return rows
 end
 
--- Every figure of a row's kstat becomes a field of the row.
-local function with_figures(self, row)
-  local k = type(row.kstat) == "userdata" and row.kstat or nil -- else a field of the script's own
-  if k and getmetatable(row) == nil then
-    self.row_meta = self.row_meta or require("kstat.expression").row_meta(self.state)
-    setmetatable(row, self.row_meta)
+-- The value of a column.
+local function evaluate(column, row)
+  local outer, busy = evaluated, column.busy
+  evaluated, column.busy = column, row
+  local value = column.value(row)
+  evaluated, column.busy = outer, busy
+  return value
+end
+
+-- The value of a column that the function of another one asks for by its title; nil: there is none, or it needs this.
+local function by_title(columns, row, title)
+  local column = evaluated and not evaluated.expression and columns.titles[title]
+  if not column or column.busy == row then
+    return nil
   end
-  return k
+  for i = 1, made.row == row and #columns or 0 do
+    if columns[i] == column and made.values[i] ~= nil then
+      return made.values[i]
+    end
+  end
+  return evaluate(column, row)
+end
+
+-- Every figure of a row's kstat becomes a field of the row, and before these the columns do for functions of others.
+local function with_figures(self, row)
+  if not (self.columns.computed or rawget(row, "kstat")) then
+    return row
+  elseif not self.row_meta then
+    self.row_meta = require("kstat.expression").row_meta(self.state)
+    local figures = self.row_meta.__index
+    function self.row_meta.__index(asked, name)
+      local value = by_title(self.columns, asked, name)
+      if value == nil and type(rawget(asked, "kstat")) == "userdata" then -- else a field of the script's own
+        return figures(asked, name)
+      end
+      return value
+    end
+  end
+  return getmetatable(row) == nil and setmetatable(row, self.row_meta) or row
+end
+
+-- Prepares the rows of a tick: what is over time gets its values, whether they are shown or not. Returns the rows that
+-- the report's `where` lets through; without one the array itself, with what its fields say of the rows.
+local function prepare(self, rows)
+  local kept = self.filter and {} or rows
+  for i = 1, #rows do
+    local row = with_figures(self, rows[i])
+    for _, set in ipairs(type(rawget(row, "kstat")) == "userdata" and self.state.sets or {}) do
+      set.feed(row)
+    end
+    if self.filter and (rawget(row, "text") ~= nil or self.filter.passes(row)) then
+      kept[#kept + 1] = row
+    end
+  end
+  return kept
 end
 
 -- Whether nothing but zeros and "-" is shown beside texts.
@@ -129,6 +177,7 @@ function evaluation.values_of(columns, row, hidden)
   end
   local fields = columns.fields
   local values = { unpack(fields) } -- has room for all at once
+  made.row, made.values = row, values
   for i = 1, #fields do
     if hidden and hidden[i] then
       values[i] = nil
@@ -139,12 +188,11 @@ function evaluation.values_of(columns, row, hidden)
   if columns.computed or row.kstat then
     for i = 1, #columns do
       if values[i] == nil and not (hidden and hidden[i]) then
-        evaluated = columns[i]
-        values[i] = evaluated.value(row)
+        values[i] = evaluate(columns[i], row)
       end
     end
-    evaluated = nil
   end
+  made.row, made.values = nil, nil
   return values
 end
 
@@ -186,7 +234,7 @@ function evaluation.look_for_missing(self, d, rows, given, filters, first)
     self.names, self.unchecked = nil, not self.optional and "columns" or nil
   end
   -- Fields that a script gives its rows may be nil until there is an earlier sample.
-  if self.unchecked and not (first and self.rows) and missing.in_columns(self.columns, rows) then
+  if self.unchecked and not (first and self.rows) and missing.in_columns(self.columns, rows, self.filter) then
     self.unchecked = nil
   end
 end
@@ -199,7 +247,8 @@ local function cut(self, shown, of, top)
   end
   if self.rest then
     local columns = self.columns
-    local values = self.by and values_of(columns, require("kstat.report.groups").rest(self, rows)) or
+    local group = self.by and with_figures(self, require("kstat.report.groups").rest(self, rows))
+    local values = group and values_of(columns, group) or
       require("kstat.report.order").totals(columns, behind, evaluating)
     values[1] = self.rest
     shown[top + 1] = values
@@ -219,15 +268,16 @@ end
 -- @treturn {[values]=row} the row of each array
 function evaluation.evaluate(self, d, now, prev, given, filters)
   local own = self.rows
-  local rows = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
+  local all = own and own_rows(self, d, now, prev, given) or default_rows(self, d, filters)
+  local rows = prepare(self, all)
   self.state.rows = self.state.over_all and filters and not own and default_rows(self, d) or rows
   local columns = self.columns
   local skip_idle, sort, top = given.skip_idle or self.skip_idle, given.sort or self.sort, given.top or self.top
   local shown, of = {}, {} -- values, and the rows that they belong to
-  local matched, hidden = 0, {}
+  local matched, hidden = not own and #all - #rows or 0, {}
   for i = 1, #rows do
     local row = rows[i]
-    local k = with_figures(self, row)
+    local k = type(rawget(row, "kstat")) == "userdata" and row.kstat or nil
     if self.complete and rawget(row, "text") == nil then
       self.complete(row, given)
     end
@@ -245,7 +295,7 @@ function evaluation.evaluate(self, d, now, prev, given, filters)
     end
   end
   if self.unchecked then
-    evaluation.look_for_missing(self, d, rows, given, filters, not prev)
+    evaluation.look_for_missing(self, d, all, given, filters, not prev)
   end
   if sort then
     in_order(self, shown, of, sort)
@@ -279,7 +329,13 @@ end
 -- @tparam sample now
 -- @tparam sample|nil prev
 function evaluation.begin(state, now, prev)
-  state.tick, state.first, state.time = state.tick + 1, prev == nil, core.sample_taken(now)
+  local tick = state.tick
+  state.now, state.ends, state.first = now, prev ~= nil, prev == nil
+  state.still = prev == nil and core.difference(now, false) or nil
+  if state.kids then
+    require("kstat.expression.window").tick(state, now, prev ~= nil, prev == nil and tick > 0)
+  end
+  state.tick = tick + 1
 end
 
 --- The rows of a tick as they are made, for a screen, which puts them in order and shows some of them.
@@ -298,11 +354,8 @@ function evaluation.rows_of(self, d, now, prev, given)
   if self.filters or self.totals or self.none or self.top or given.top or self.skip_idle or given.skip_idle then
     return chosen_rows(self, d, now, prev, given)
   end
-  local rows = self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d)
+  local rows = prepare(self, self.rows and own_rows(self, d, now, prev, given) or default_rows(self, d))
   state.rows = rows
-  for i = 1, #rows do
-    with_figures(self, rows[i])
-  end
   return rows
 end
 

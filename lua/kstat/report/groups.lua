@@ -43,7 +43,8 @@ function groups.prepare(self)
   if #reduce == 0 then
     mistake.raise("report: by: no column has an expression with a reducer, such as sum(rate(reads))")
   end
-  local ok, aggregation, message = pcall(aggregate, { reduce = reduce, by = keys, rest = self.rest })
+  local ok, aggregation, message = pcall(aggregate, { reduce = reduce, by = keys, rest = self.rest,
+    where = self.where })
   if not ok or not aggregation then
     mistake.raise("report: %s", tostring(ok and message or aggregation):gsub("^[^ ]+:%d+: ", ""))
   end
@@ -64,7 +65,7 @@ end
 -- @tparam {row,...} rows of this tick
 -- @treturn row
 function groups.rest(self, rows)
-  return { key = {}, values = self.aggregation:together(rows) }
+  return { key = { self.rest }, values = self.aggregation:together(rows) }
 end
 
 return groups

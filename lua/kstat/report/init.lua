@@ -55,7 +55,7 @@ local function new(given)
     self.selectors = make_selectors(self.select)
   end
   self.declared = type(self.options) ~= "function" and options.declare(self.options) or nil
-  self.state = { tick = 0, first = true, seen = {} } -- for percentiles over time
+  self.state = { tick = 0, first = true } -- of a tick; and the clock of what is over time
   if type(self.columns) == "function" then
     self.make_columns, self.columns = self.columns, nil
   else
@@ -67,6 +67,7 @@ local function new(given)
       require("kstat.report.groups").prepare(self)
     end
   end
+  self.filter = self.where and not self.by and declare.filter(self.where, self.state) or nil
   return self
 end
 
@@ -76,22 +77,23 @@ end
 -- @table row
 
 --- A column: [1] the title, [2] what it shows: an expression (kstat.expression; default: the title) or a function(row);
--- `width` (?integer), `unit` and `about` (?string), `format` (?string|fun(value:any):string): for string.format,
--- default "%.1f" for numbers; `align` (?string): "left" or "right" (default: left for the first column); `kind`
--- (?string): "gauge" (default), "counter", or "label": it names the row, as texts and the expressions module,
--- instance, name and class do by themselves; `key` (?string): its name in the data formats and for --sort, where a
--- title is not unique; `total` (?boolean|fun(values:{number,...}):any): false: it has none; `data` (?boolean): false:
--- not in the data formats; from `warning` (?number) on a number is yellow, from `critical` (?number) on red (--color);
+-- `width` (?integer): columns of the window, `unit` (?string): a word for readers and metrics, `about` (?string): a
+-- line about it, `format` (?string|fun(value:any):string): for string.format, default "%.1f" for numbers; `align`
+-- (?string): "left" or "right" (default: left for the first column); `kind` (?string): "gauge" (default), "counter", or
+-- "label": it names the row, as texts and the expressions module, instance, name and class do by themselves; `key`
+-- (?string): its name in the data formats and for --sort, where a title is not unique; `total`
+-- (?boolean|fun(values:{number,...}):any): false: it has none; `data` (?boolean): false: not in the data formats;
+-- `warning` (?number): numbers from this on are yellow, `critical` (?number): numbers from this on are red (--color);
 -- `state` (?fun(value:any):?string): "ok", "warning" or "critical", for the colour of texts; `whole` (?boolean): of the
--- last column: a text too long for the window goes on in the next line, and is never shortened. On a screen
--- (kstatlua top): `priority` (?integer): from 2 on the column leaves a window that is too narrow, the largest first;
--- `elide` (?string): whether a text too long loses its "middle" (default) or its "end"; `hidden` (?boolean): only
--- who chooses the column sees it; `order` (?fun(row:row):any): what rows are put in order by where the column is a text
--- of it; `lazy` (?boolean): the report's `complete` fills it in, so that all rows are completed where it sorts them.
+-- last column: a text too long for the window goes on in the next line, and is never shortened. On a screen (kstatlua
+-- top): `priority` (?integer): a number: from 2 on the column leaves a window that is too narrow, the largest first;
+-- `elide` (?string): whether a text too long loses its "middle" (default) or its "end"; `hidden` (?boolean): only who
+-- chooses the column sees it; `order` (?fun(row:row):any): what rows are put in order by where the column is a text of
+-- it; `lazy` (?boolean): the report's `complete` fills it in, so that all rows are completed where it sorts them.
 -- @table column
 
 --- An option: [1] its letter, [2] its name in the options; `long`, `arg`, `help` and `type` (?string): "number",
--- "count" or "word"; `default` (any).
+-- "count" or "word"; `default` (any): its value where it is not given.
 -- @table option
 
 --- Declares a report: `kstat.report(given)`.
@@ -111,6 +113,8 @@ end
 --     selected kstat
 --   * `follow` (fun(ks:chain,options:table):?string,?boolean): is called at each tick before its rows are made, to find
 --     what came or went; returns lines for people, above the tick's time, and true if it counts since creation again
+--   * `where` (string): an expression, as behind `where` of kstat.aggregate: only rows, with `by` only kstats, of which
+--     it is not 0 count; `"rate(reads) > 0 and name =~ /^sd/"`
 --   * `by` (string|{string,...}): rows are groups of kstats: the keys of kstat.aggregate. Columns that are keys name
 --     the row, and the expressions of the others have reducers in them: `{ "r/s", "sum(rate(reads))" }`
 --   * `sort` (string|fun(a:row,b:row):boolean): a title (descending), "-title" (ascending), or what orders rows;
@@ -127,13 +131,15 @@ end
 --   * `check` (fun(options:table):?string): what is wrong with them, or nil
 --
 -- In the options `first` is true at the first tick; `interval`, `count` and `operands` are those of the command line.
--- In a row that has a kstat every name is a figure, as in expressions: `row.asvc_t`; and `row["rate(reads)"]`.
+-- In a row that has a kstat every name is a figure, as in expressions: `row.asvc_t`; and `row["rate(reads)"]`. The
+-- function of a column finds the other columns under their titles first, in any row: `row["r/s"] + row["w/s"]`.
 -- What a report for people looks like:
 --
 --   * `text` (fun(d:difference,now:sample,prev:?sample,options:table):string): gives the whole text of a tick, in place
 --     of a table of rows; the report uses its operands itself then
 --   * `none` (fun(rows:{row,...},options:table):?string): the line in place of rows if all that there are are hidden
 --   * `heading` (string|fun(options:table):?string): a line above the titles
+--   * `names_hosts` (boolean): each row says which machine it is of, so --host "*" shows a recording of several
 --   * `squeeze` (boolean): a cell too wide takes its room from those that follow it (needs widths)
 --   * `gap` (string): between columns, default a space; `blank` (boolean): false: no empty line between blocks of
 --     several rows
@@ -284,11 +290,11 @@ function report:open_sink(form, given, ks, write)
 end
 
 -- The interval, nil: there is one tick; how many ticks there are, nil: without end; and whether the one since creation
--- is left out.
-function report:ticks(given)
+-- is left out: of a time that was asked for there is none.
+function report:ticks(given, is_bounded)
   local interval, count = given.interval, given.interval and given.count or not given.interval and 1 or nil
   local skip = given.skip_first and count ~= 1
-  if self.skip_first then
+  if self.skip_first and not is_bounded then
     interval, skip, count = interval or 1, true, count and count + 1
   end
   return interval, count, skip
@@ -301,7 +307,10 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched, first = 0, true
   local summary = given.summary and require("kstat.report.summary").new(self.columns)
-  state.seen, state.interval = {}, not ks:is_replay() and interval or nil
+  state.interval, state.now = not ks:is_replay() and interval or nil, nil
+  if state.kids then
+    require("kstat.expression.window").clock(state)
+  end
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
     local wanted, lines, anew = prev or first and not skip
@@ -329,7 +338,9 @@ function report:loop(ks, given, filters, write, interval, count, skip)
       moment.totals = totals
       sink.show(rows, moment)
     end
-  end, nil, function() return self.follow and self.follow(ks, given) end)
+  end, nil, { step = not given.by_sample and given.interval or false, begin = function()
+    return self.follow and self.follow(ks, given)
+  end })
   if not ok then
     if sink.broken and core.failed(status) then
       sink.broken() -- what could be read is shown all the same
@@ -382,13 +393,14 @@ function report:show(given, write)
   if type(published) == "function" then
     published = published(given)
   end
+  given.names_hosts = self.names_hosts
   local ks, message, code = tool.open(given, self.selectors, published)
   if not ks and code == 2 then
     usage(self, message)
   elseif not ks then
     tool.stop(code, message)
   end
-  local interval, count, skip = self:ticks(given)
+  local interval, count, skip = self:ticks(given, core.bounds(ks))
   if given.openmetrics and not count and not ks:is_replay() then
     usage(self, "--openmetrics is one text, which ends: an interval needs a count")
   end
@@ -436,7 +448,6 @@ end
 return setmetatable({}, {
   __index = report,
   __call = function(_, given)
-    local made = mistake.blame(1, new, given) -- no tail call: the caller's line is counted from here
-    return made
+    return (mistake.blame(new, given))
   end,
 })

@@ -5,11 +5,11 @@ local unknown = require("kstat.unknown")
 
 local missing = {}
 
--- The names in the expressions of columns that no row has as a field of its own.
-local function names_of_columns(columns, rows)
+-- The names in the expressions of columns, and in a filter, that no row has as a field of its own.
+local function names_of_columns(columns, rows, filter)
   local names, seen = {}, {}
-  for _, column in ipairs(columns) do
-    for _, name in ipairs(column.names or {}) do
+  for i = 1, #columns + 1 do
+    for _, name in ipairs((columns[i] or filter or {}).names or {}) do
       local is_field = seen[name]
       seen[name] = true
       for _, row in ipairs(rows) do
@@ -24,14 +24,15 @@ end
 --- Looks for statistics in the expressions of columns that no kstat of a row has.
 -- @tparam {column,...} columns
 -- @tparam {table,...} rows
+-- @tparam[opt] filter filter whose names are looked for, too
 -- @treturn boolean whether there was a row with a kstat
-function missing.in_columns(columns, rows)
+function missing.in_columns(columns, rows, filter)
   local kstats = {}
   for _, row in ipairs(rows) do
     kstats[#kstats + 1] = rawget(row, "kstat")
   end
   if #kstats > 0 then
-    tool.warn_later(unknown.statistics(names_of_columns(columns, rows), kstats,
+    tool.warn_later(unknown.statistics(names_of_columns(columns, rows, filter), kstats,
       require("kstat.expression").is_derived))
   end
   return #kstats > 0
