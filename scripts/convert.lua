@@ -61,7 +61,7 @@ local function each_sample(ks, write)
     end
     samples = samples + 1
     ok, message = ks:update()
-    if ok == nil then
+    if not ok then
       return nil, message
     end
   until ks:ended()
@@ -103,7 +103,7 @@ end
 
 local function open(file, given)
   local ks, message, status = tool.open({ replay = file, from = given.from, to = given.to, at = given.at,
-    host = given.host })
+    host = given.host or "*", names_hosts = true })
   return ks or stop(status, message)
 end
 
@@ -115,8 +115,8 @@ local function advance(host)
   end
   host.started = true
   local ok, message = host.scout:update()
-  host.problem = ok == nil and message or nil
-  host.next = ok ~= nil and not host.scout:ended() and host.scout:time_of_day_ns() or nil
+  host.problem = not ok and message or nil
+  host.next = ok and not host.scout:ended() and host.scout:time_of_day_ns() or nil
 end
 
 -- The files of each machine: an array of { name =, paths = the files as one stream }.

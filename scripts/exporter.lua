@@ -217,9 +217,9 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     if not wanted then
       return 400, "text/plain", message .. "\n"
     end
-    local changed
-    changed, message = ks:update()
-    if changed == nil then
+    local ok
+    ok, message = ks:update()
+    if not ok then
       return 503, "text/plain", message .. "\n"
     end
     local status, media_type, body, policy = answer(wanted, headers)

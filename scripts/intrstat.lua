@@ -16,6 +16,7 @@ return kstat.report({
     { "all", width = 9, format = "%.0f", unit = "1/s" }, { "%tim", "time", width = 4, unit = "%" },
   },
   check = function(options)
+    options.by_sample = not options.interval
     options.interval = options.interval or not tool.at(options) and 1 or nil
     return nil
   end,

@@ -1,6 +1,7 @@
 --- iostat: the I/O statistics of Solaris and illumos, its options, columns and rounding: `kstatlua iostat -h`.
 -- Exit status: 0, 2 the command line was wrong, 3 the source could not be read.
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local lines = require("kstat.iostat.lines")
 local options = require("kstat.iostat.options")
 local report = require("kstat.report")
@@ -58,7 +59,7 @@ local function follow(ks, o)
     o.short = lines.short(o, o.blocks and o.list.rows or {})
   end
   return changes and not o.s and table.concat(changes, "\n") .. "\n" or nil,
-    changes and ks:is_replay() and not ks:is_interval()
+    changes and ks:is_replay() and not ks:is_interval() and not core.bounds(ks)
 end
 
 -- Computes the figures of a tick. Returns those of the system, and functions that give a row's error counts and its

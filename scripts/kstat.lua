@@ -29,7 +29,7 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
   --trust USER,…  of published ones root's, your own and those of these users
   -T  time before each report: d as a date, u in seconds since 1970
   --rate  counters as their change per second, since creation in the first report
-  -a  reduce what matches: 'sum by (module)', 'top 5 by (name) of rate(nread)', 'quantize';
+  -a  reduce what matches: 'sum(rate(nread)) by (module)', 'top 5 sum(x) by (name)', 'quantize(x)';
       repeat it for more than one
   -r  read a recording, a directory of them or a capture (what -j printed, gzip or plain; -: standard input)
   --from TIME, --to TIME   what was recorded between: 14:32, yesterday 3:12, -3h, 2026-11-21 14:05
@@ -147,7 +147,23 @@ local function compile_aggregations(options)
       source.now, source.rate = true, source.rate or options.rate and not source.expression
     end
     aggregation.differs = aggregation.differs or options.rate
-    options.periods, options.differs = aggregation.by_time, options.differs or aggregation.differs
+  end
+  return list
+end
+
+-- The selectors of what is read, with those of the kstats that have facts of others which aggregations name.
+local function with_facts(selectors, aggregations)
+  local list = { (table.unpack or unpack)(selectors) }
+  for _, aggregation in ipairs(aggregations) do
+    for _, class in ipairs(require("kstat.expression").classes_of_facts(aggregation.names)) do
+      for _, selector in ipairs(selectors) do
+        local fields = selector:fields()
+        if (fields.module .. fields.class):find("process", 1, true) then
+          list[#list + 1] = core.selector({ module = "process", class = class })
+          break
+        end
+      end
+    end
   end
   return list
 end
@@ -248,8 +264,19 @@ local function warn_unmerged(aggregation, message)
   end
 end
 
-local function aggregate(aggregations, selectors, format, now, prev)
-  local count = 0
+-- Says that nothing matches, when that begins.
+local function tell_nothing(ks, selectors, options, added)
+  local nothing = added == 0 and select(2, core.render(ks, selectors, "quiet")) == 0
+  if nothing and not options.nothing and options.interval and not options.q then
+    tool.flush()
+    tool.tell(("-a: nothing matches%s"):format(options.selected[1] and (" '%s'"):format(
+      table.concat(options.selected, "', '")) or ""))
+  end
+  options.nothing = nothing
+end
+
+local function aggregate(ks, selectors, options, format, aggregations, now, prev)
+  local texts, count, form = {}, 0, AGGREGATED[format] or format
   for _, aggregation in ipairs(aggregations) do
     local ok, added = aggregation:add(aggregation.differs and core.difference(now, prev) or now,
       table.unpack(selectors))
@@ -260,22 +287,30 @@ local function aggregate(aggregations, selectors, format, now, prev)
     end
     count = count + (ok and added or 1)
     if not aggregation.by_time then -- else its periods are shown when all are over
-      tool.write((aggregation:render(AGGREGATED[format] or format)))
-    end
-    if not aggregation.over_time then
+      local text, rows = aggregation:render(form)
+      texts[#texts + 1] = (rows > 0 or form == "json") and text or nil
       aggregation:clear()
     end
+  end
+  tell_nothing(ks, selectors, options, count)
+  if texts[1] then
+    tool.write(options.written and "\n" or "")
+    if options.T then
+      print_time(options.T, ks)
+    end
+    tool.write(table.concat(texts))
+    options.written = true
   end
   return count
 end
 
 local function report(ks, selectors, options, format, aggregations, now, prev)
-  if options.T then
+  if options.a then
+    return aggregate(ks, selectors, options, format, aggregations, now, prev)
+  elseif options.T then
     print_time(options.T, ks)
   end
-  if options.a then
-    return aggregate(aggregations, selectors, format, now, prev)
-  elseif options.rate then
+  if options.rate then
     return tool.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
   elseif EXPOSITIONS[format] then
     return expose(ks, selectors, format, options.output, options.series)
@@ -299,9 +334,14 @@ local function check_names(ks, selectors, options, aggregations, matched)
       tool.warn_later({ switch })
     end
   end
-  local kstats = aggregations[1] and core.select(ks, selectors) or {}
-  for _, aggregation in ipairs(kstats[1] and aggregations or {}) do
-    tool.warn_later(unknown.statistics(aggregation.names or {}, kstats, require("kstat.expression").is_derived))
+  for _, aggregation in ipairs(aggregations) do
+    local function missing(most)
+      local kstats = core.select(ks, selectors, false, most)
+      return kstats[1] and unknown.statistics(aggregation.names, kstats, require("kstat.expression").is_derived) or {}
+    end
+    if missing(8)[1] then -- of few: most kstats have what is asked for
+      tool.warn_later(missing())
+    end
   end
 end
 
@@ -328,9 +368,10 @@ local function main()
     args = tool.args(options, selectors)
   end
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
-  options.interval, options.count = interval, count
+  local all = with_facts(selectors, aggregations)
+  options.interval, options.count, options.selected = interval, count, operands
   local ks, message, errname = tool.reading(core.open, tool.past(options, tool.whose(options, { args = args,
-    everybody = says_whose(options, aggregations), only = not options.v and selectors or nil })))
+    everybody = says_whose(options, aggregations), only = not options.v and all or nil })))
   if not ks then
     tool.stop(tool.not_opened(options, errname), message)
   end
@@ -338,15 +379,20 @@ local function main()
   if options.o == "openmetrics" and interval and not options.output then
     options.series = require("kstat.output.series").new()
   end
+  local differs = options.rate
   for _, aggregation in ipairs(aggregations) do
+    differs = differs or aggregation.differs
     aggregation.clock.interval = not chain.is_replay(ks) and interval or nil
   end
   local matched, ticks = 0, 0
   local status = tick.run(ks, interval, count, function(now, prev)
     ticks = ticks + 1
-    if (options.rate or options.differs) and not prev and ticks > 1 then
-      return -- behind a cut of the past there is no interval yet
-    elseif ticks > 1 and not options.output and not options.series and not options.periods then
+    if not prev and ticks > 1 then
+      prev = false -- behind a cut of the past there is no interval yet
+    end
+    if options.rate and not options.a and not prev and ticks > 1 then
+      return
+    elseif ticks > 1 and not options.output and not options.series and not options.a then
       tool.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
@@ -359,12 +405,14 @@ local function main()
       tell_publishers(ks)
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
-  end, (options.a or options.rate) and selectors or nil)
+  end, (options.a or options.rate) and all or nil, { values = not differs })
   if options.series then
     options.series:write(tool.write)
   end
   for _, aggregation in ipairs(aggregations) do
-    tool.write(aggregation.by_time and (aggregation:render(AGGREGATED[format] or format)) or "")
+    tool.write(aggregation.by_time and options.written and "\n" or "",
+      aggregation.by_time and (aggregation:render(AGGREGATED[format] or format)) or "")
+    options.written = true
   end
   tool.flush()
   return status == 0 and matched == 0 and 1 or status

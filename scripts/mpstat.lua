@@ -63,6 +63,7 @@ local function rows(d, _, _, options)
     local k = list[i]
     local sys = { k }
     shown[i] = row_of(elapsed, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys)
+    shown[i][#COUNTS + (options.sets and 7 or 6)] = k.host
   end
   return shown
 end
@@ -84,13 +85,17 @@ local function columns(options, ks)
   elseif options.aggregate then
     list[#list + 1] = { "sze", width = 3, format = "%d", about = "CPUs" }
   end
+  local first = not options.aggregate and core.select(ks, CPUS)[1]
+  if first and first.host then
+    list[#list + 1] = { "host", about = "the machine" }
+  end
   return list
 end
 
 return kstat.report({
   optional = true,
   name = "mpstat", about = "What each CPU does.", columns = columns, rows = rows, squeeze = true, blank = false,
-  repeat_header = 19, operands = false,
+  repeat_header = 19, operands = false, names_hosts = true,
   note = "Linux does not count icsw, migr, smtx, srw and syscl, and minf and mjf only for the machine (-a); csw of " ..
     "a\nCPU needs /proc/schedstat: these are \"-\". ithr are softirqs.",
   options = {

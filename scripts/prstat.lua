@@ -90,8 +90,9 @@ local function new_row(d, k, options)
   return row
 end
 
--- seen: gets the names and PIDs of all processes, as keys; nil: they are not needed.
-local function collect(d, options, ncpus, seen)
+-- seen: gets the names and PIDs of all processes, as keys; nil: they are not needed. interval: seconds, of which
+-- who began within them has a share, as all others do; 0: all is since creation
+local function collect(d, options, ncpus, seen, interval)
   local list, lwps = {}, 0
   for k in processes_of(d, (kinds(options))) do
     local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(d, k, options)
@@ -99,7 +100,8 @@ local function collect(d, options, ncpus, seen)
       seen.names[k.name], seen.pids[options.threads and k:now():get("pid") or k.instance] = true, true
     end
     if row then
-      row.cpu = row.elapsed > 0 and 100 * row.used / row.elapsed / ncpus or 0
+      local elapsed = math.max(row.elapsed, interval)
+      row.cpu = elapsed > 0 and 100 * row.used / elapsed / ncpus or 0
       lwps = lwps + row.nlwp
       list[#list + 1] = row
     end
@@ -260,7 +262,7 @@ local function rows(d, _, prev, options)
   misc = misc and misc:now()
   local seen = options.first and { names = {}, pids = {} } or nil
   read_further_kinds(d, options)
-  local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, seen)
+  local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, seen, prev and d.elapsed or 0)
   local n, sums = #list, nil
   if seen and is_replay then
     check_recording(d, options, seen.pids)

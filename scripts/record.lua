@@ -9,9 +9,9 @@ local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 local USAGE = [=[
-usage: kstatlua record -o FILE [--args] [--machine | --trust USER,...] [module[:instance[:name]] ...]
-                       interval [count]
-       kstatlua record --directory DIRECTORY [--keep 14d] [--keep-bytes 1G] [--args]
+usage: kstatlua record -o FILE [--args | --no-processes] [--machine | --trust USER,...]
+                       [module[:instance[:name]] ...] interval [count]
+       kstatlua record --directory DIRECTORY [--keep 14d] [--keep-bytes 1G] [--args | --no-processes]
                        [--machine | --trust USER,...] [module[:instance[:name]] ...] interval [count]
 
   -o, --output FILE
@@ -22,6 +22,8 @@ usage: kstatlua record -o FILE [--args] [--machine | --trust USER,...] [module[:
   --keep-bytes BYTES
               how large all its files may be together: a number with k, M, G or T (1G)
   --args      the command lines of processes, too, which may hold secrets
+  --no-processes
+              no processes, which are there without operands
   --machine   the machine's kstats alone, nobody's who publishes
   --trust USER,...
               of published ones root's, your own and those of these users; into a directory --trust root
@@ -29,7 +31,7 @@ usage: kstatlua record -o FILE [--args] [--machine | --trust USER,...] [module[:
   -h, --help  this
 
 Records the kstats that match any operand every interval seconds, count times or until it is interrupted;
-without operands all, and into a directory also the processes with their CPU time, memory and I/O. There the
+without operands all, and the processes with their CPU time, memory and I/O. In a directory the
 oldest files go first, and nothing is written while less than 5 % or 256 MB of the file system are free; the
 recorder publishes what became of its samples: kstat kstat_record.
 Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
@@ -38,11 +40,12 @@ Read it with:  kstat -r FILE, kstatlua -r FILE script, kstatlua convert FILE
 local OPTIONS = options.command({
   { "o", "output", arg = "FILE" }, { nil, "directory", arg = "DIRECTORY" }, { nil, "keep", arg = "TIME" },
   { nil, "keep_bytes", long = "keep-bytes", arg = "BYTES" }, { "h", "help", final = true }, { nil, "args" },
-  operands = "selector",
+  { nil, "no_processes", long = "no-processes" }, operands = "selector",
 }, options.whose)
 
 -- Of processes what kstatlua use and prstat ask for: where the CPU time, the memory and the I/O went.
 local PROCESSES = { { class = "process" }, { class = "process_io" } }
+local WITH_ARGS = { PROCESSES[1], PROCESSES[2], { class = "process_args" } }
 
 local HOUR = 3600 -- seconds
 
@@ -92,6 +95,8 @@ local function read_arguments(words)
       "no file to write (-o FILE, or --directory DIRECTORY)")
   elseif given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
+  elseif given.no_processes and (given.args or operands[1]) then
+    wrong(("--no-processes and %s cannot be used together"):format(given.args and "--args" or "operands"))
   elseif not given.directory and (given.keep or given.keep_bytes) then
     wrong("--keep and --keep-bytes are limits of a --directory")
   end
@@ -159,14 +164,16 @@ end
 
 -- --- the command ------------------------------------------------------------------------------
 
--- Opens what is recorded: into a directory also processes, and of publishers only those who are trusted.
+-- Opens what is recorded: without operands also processes, and into a directory of publishers only those who are
+-- trusted.
 local function open_chain(given, selectors)
+  local processes = given.args and WITH_ARGS or PROCESSES
+  local also = #selectors == 0 and not given.no_processes and tool.selectors(processes) or nil
   local source = tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
-    args = tool.args(given, selectors) })
+    args = tool.args(given, also or selectors) })
   if given.directory and not source.machine then
     source.trust = source.trust or {}
   end
-  local also = given.directory and #selectors == 0 and tool.selectors(PROCESSES) or nil
   local ks, message, errname = kstat.open(source, also)
   return ks or stop(given.trust and errname == "EINVAL" and 2 or 3, message)
 end

@@ -5,11 +5,13 @@ local core = require("kstat.core")
 local intervals = require("kstat.options.interval")
 local stdout = require("kstat.stdout")
 local sample = require("kstat.sample")
+local steps = require("kstat.step")
 local selector = require("kstat.selector")
 
 local every = {}
 
-local known = { source = true, chain = true, select = true, wait = true, clock = true, begin = true }
+local known = { source = true, chain = true, select = true, wait = true, clock = true, begin = true, step = true,
+  values = true, tell = true }
 
 -- nil, or what is wrong.
 local function check_options(options)
@@ -80,9 +82,15 @@ end
 -- deadlines, so that the loop does not drift. One that comes more than an interval late (the
 -- process was stopped, the machine slept, the loop's body took long) starts a new cadence; ticks
 -- are never made up for. After each tick's body standard output is flushed.
--- In a replay nothing waits: each tick is the next sample, and the loop ends after the last one, whatever the
--- count is. `prev` is nil there, too, where the machine was started again or nothing was recorded for long: what was
--- counted before and behind makes no difference. A replay that is one interval (`at`) has one tick, with its `prev`.
+-- In a replay nothing waits, and the loop ends after the last sample, whatever the count is. Of a recording an
+-- interval that was given is so many seconds, too: a tick joins the samples that lie in them, and `prev` is such that
+-- `now - prev` is what was counted between these. If `from` or `to` bound the recording there is a `prev` from the
+-- first tick on, and without an interval there is one tick, the whole of that time. Without both, with an interval
+-- of 1 where nothing bounds it, and in captures of `kstat -j`, each tick is the next sample; `prev` is nil there where
+-- the machine was started again or slept, or
+-- nothing was recorded for long, and live behind a minute or more in which the process was stopped (see `ks:is_cut`):
+-- what was counted before and behind makes no difference. A replay that is one interval (`at`) has one tick, with its
+-- `prev`.
 -- The host ends the loop at SIGINT, after the current tick; a closed pipe at standard output ends it too.
 --
 -- @tparam number|string|{string,...} interval seconds between ticks (fractions allowed, at most 2147483647), a text
@@ -98,7 +106,12 @@ end
 --   * `select` (spec|{spec,...}): a selector or an array of them: read at each tick, whether asked for or not. A sample
 --     has nothing else but what the loop's body asked it, or an earlier one, for (see kstat.sample). After the first
 --     tick a line on standard error names those that select nothing, unless the script opened the chain
---   * `begin` (fun(now:sample)): is called with the first sample of a replay that is one interval, which is no tick
+--   * `begin` (fun(now:sample)): is called with the first sample of a time of the past that was asked for, which is no
+--     tick
+--   * `step` (number|false): the seconds of a step of the past; default: the interval, if one was typed; false: there
+--     is one step, or where no time was asked for each sample is one
+--   * `values` (boolean): of a step of the past nothing but its last sample is wanted
+--   * `tell` (fun(line:string)): takes what there is to say of steps; default: standard error
 --   * `wait` (fun(deadline_ns:number):string) and `clock` (fun():number, in ns): another time, for tests
 --
 -- @treturn fun():?sample,?sample an iterator that yields now, prev (see kstat.sample)
@@ -128,6 +141,7 @@ function every.every(interval, count, options)
   if message then
     error(message, 2)
   end
+  local typed = interval
   local times
   interval, times = intervals.check(interval, count)
   if not interval and kind == "table" then
@@ -139,7 +153,7 @@ function every.every(interval, count, options)
   if options.select ~= nil then
     list = {}
     for i, spec in ipairs(selectors_of(options.select)) do
-      list[i], message = selector.compile(spec, 2)
+      list[i], message = selector.compile(spec)
       if not list[i] then
         error(message, 2)
       end
@@ -156,6 +170,11 @@ function every.every(interval, count, options)
   local wait, clock = options.wait or core.wait, options.clock or core.gethrtime
 
   local replay = ks:is_replay()
+  local length = options.step -- of steps of the past
+  if length == nil and (kind ~= "table" or typed) then
+    length = interval / 1e9
+  end
+  local past = steps.new(ks, length or nil, list, options)
   local ticks, deadline = 0, nil
   local now
 
@@ -187,6 +206,27 @@ function every.every(interval, count, options)
       deadline = time
     end
     return fresh ~= false
+  end
+
+  -- The sample of the next tick and the one before it, if there is one; nil: the loop ends; nil, what is wrong, errno.
+  local function advance()
+    if past and (now or past.has_first) then
+      return past:next(now, options.begin)
+    elseif not now then
+      return sample.begin(ks, list, options.begin)
+    end
+    local fresh, failure
+    fresh, failure = ks:update()
+    if fresh == nil then
+      return nil, failure
+    elseif ks:ended() then
+      return nil
+    end
+    fresh, failure = core.sample(ks, now, list)
+    if not fresh or ks:is_cut() then
+      return fresh, failure
+    end
+    return fresh, now
   end
 
   -- Where loops close what they are given (Lua 5.4), leaving one by break or error ends it too.
@@ -223,26 +263,11 @@ function every.every(interval, count, options)
       elseif not flushed or ticks == times or core.interrupted() or not pause() then
         return stop()
       end
-      local changed
-      changed, failure = ks:update()
-      if changed == nil then
-        stop(failure)
-      end
-      if ks:ended() then
-        return stop()
-      end
     end
     ticks = ticks + 1
-    local fresh, before, errname
-    if now then
-      fresh, failure = core.sample(ks, now, list)
-      before = not ks:is_cut() and now or nil
-    else
-      fresh, before, errname = sample.begin(ks, list, options.begin)
-      failure = not fresh and before
-    end
+    local fresh, before, errname = advance()
     if not fresh then
-      stop(failure, errname == "ENODATA" and 1 or nil)
+      return stop(before, errname == "ENODATA" and 1 or nil)
     end
     now = fresh
     return now, before

@@ -29,13 +29,19 @@ end
 -- @tparam int|nil count how many ticks; nil: until the source ends or a signal comes
 -- @func show function(now, prev), called at each tick with its sample and the one before (nil at the first tick)
 -- @tparam[opt] {selector,...} select what every sample reads, whether it is asked for or not
--- @func[opt] begin see kstat.every
+-- @tparam[opt] table options `begin`, `step` and `values` of kstat.every
 -- @treturn int the exit status: 0, or 3 if the source is damaged
 -- @raise what core.fail raises, if the source cannot be read; tool.stop's if standard output cannot be written
-function tick.run(ks, interval, count, show, select, begin)
+function tick.run(ks, interval, count, show, select, options)
   local step, guard, _
-  if interval or core.chain_methods.is_interval(ks) then
-    local options = { chain = ks, select = select, begin = begin }
+  if interval or core.chain_methods.is_interval(ks) or core.bounds(ks) then
+    local given = options or {}
+    local length = given.step
+    if length == nil then
+      length = interval or false
+    end
+    options = { chain = ks, select = select, begin = given.begin, values = given.values, step = length,
+      tell = function(line) tool.warn_later({ line }) end }
     step, _, _, guard = require("kstat.every").every(interval or 1, count, options)
   else
     step = once(ks, select)

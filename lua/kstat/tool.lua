@@ -389,8 +389,33 @@ function tool.reading(f, ...)
   return finish_reading(f(...))
 end
 
---- Opens what a command line names: the machine, or the past, see kstat.options.past.
--- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`
+local MOST_MACHINES = 8 -- that a message names
+
+-- The line that refuses a recording of several machines; nil, false: it is of one.
+local function several_machines(ks)
+  local names, found = {}, {}
+  for _, k in ipairs(ks:is_replay() and ks:select(core.selector({})) or {}) do
+    local host = k:get("host")
+    if not host then
+      return nil
+    elseif not found[host] then
+      found[host] = true
+      names[#names + 1] = host
+    end
+  end
+  table.sort(names)
+  local last = names[#names]
+  if #names > MOST_MACHINES then
+    last = ("%d others"):format(#names - MOST_MACHINES + 1)
+  end
+  local others = names[2] and table.concat(names, ", ", 1, math.min(#names, MOST_MACHINES) - 1)
+  return others and ("this recording is of the machines %s and %s: --host chooses one"):format(others, last)
+end
+
+--- Opens what a command line names: the machine, or the past, see kstat.options.past. A recording of several machines
+-- is refused, unless --host chooses one, or is "*" and each row says which one it is of.
+-- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`;
+-- `names_hosts`: each row does
 -- @tparam[opt] {selector,...} only see kstat.open
 -- @tparam[opt] boolean published see kstat.open; of the past everything
 -- @treturn[1] chain
@@ -404,6 +429,12 @@ function tool.open(given, only, published)
     source.published = published
   end
   local ks, message, errname = tool.reading(require("kstat.chain").open, source)
+  local host = given.host or os.getenv("KSTAT_HOST")
+  local problem = ks and (host ~= "*" or not given.names_hosts) and several_machines(ks)
+  if problem then
+    ks:close()
+    return nil, problem, 3
+  end
   return ks, message, not ks and tool.not_opened(given, errname) or nil
 end
 

@@ -41,7 +41,7 @@ describe("a recording of several machines", function()
 
   it("has both kstats of a name, and the key host in what is asked", function()
     convert(capture("web1", 1000, 50, 2, { 1, 10, 10 }), capture("web2", 1000, 90000, 1, { 2, 20, 20 }), "app")
-    local printed = run.run({ "kstat", "-r", all, "-a", "count, p99 by (host) of latency", "1", "3" })
+    local printed = run.run({ "kstat", "-r", all, "-a", "count(latency), p99(latency) by (host)", "1", "3" })
     assert.same({ "", 0 }, { printed.err, printed.status })
     assert.matches("web1 +10 +18.910\nweb2 +20 +8.910\n", printed.out)
     local hosts = {}
@@ -110,5 +110,70 @@ describe("a recording of several machines", function()
     local r = run.run({ "kstatlua", "convert", "-o", all, all, b })
     assert.equal(3, r.status)
     assert.matches("names the file that is read", r.err)
+  end)
+
+  describe("of a busy and an idle one", function()
+    local BOTH = "this recording is of the machines busy1 and idle1: --host chooses one\n"
+
+    before_each(function()
+      convert("spec/vectors/past/busy1.rec", "spec/vectors/past/idle1.rec")
+    end)
+
+    local function shown(command, ...)
+      local r = run.run({ "kstatlua", "-r", all, command, ... })
+      return r.out, r.err, r.status
+    end
+
+    it("is refused by commands whose rows do not say which one they are of", function()
+      for _, command in ipairs({ "vmstat", "mpstat", "iostat", "devstat", "use", "top", "prstat", "prtop" }) do
+        local out, err, status = shown(command)
+        assert.same({ "", BOTH, 3 }, { out, err:gsub("^%a+: ", ""), status }, command)
+      end
+      local r = run.run({ "kstatlua", "diff", "-r", all })
+      assert.same({ "diff: " .. BOTH, 3 }, { r.err, r.status })
+      local _, err, status = shown("vmstat", "--host", "*")
+      assert.same({ "vmstat: " .. BOTH, 3 }, { err, status })
+    end)
+
+    it("from which --host chooses one, for every command", function()
+      for host, idle in pairs({ busy1 = 10, idle1 = 98 }) do
+        local out, err = shown("mpstat", "--host", host, "1")
+        assert.same({ ("%d\n"):format(idle), "" }, { out:match("%d+\n$"), err })
+        assert.matches(("cpu +all +%d%%.0 "):format(100 - idle), (shown("use", "--host", host, "5")))
+        local r = run.run({ "kstat", "-r", all, "--host", host, "-p", "unix:0:os:/nodename|host/" })
+        assert.equal(("unix:0:os:nodename\t%s\n"):format(host), r.out)
+        r = run.run({ "kstatlua", "-r", all, "-e", "print(kstat.open():lookup('unix', 0, 'os'):get('nodename'))",
+          env = { KSTAT_HOST = host } })
+        assert.equal(host .. "\n", r.out)
+        local function of(...)
+          return run.run({ "kstat", "-p", "-r", ... }).out:gsub("[^\n]*time\t[^\n]*\n", "")
+        end
+        assert.equal((of(("spec/vectors/past/%s.rec"):format(host), "cpu", "1")), (of(all, "--host", host, "cpu", "1")))
+      end
+      local _, err, status = shown("vmstat", "--host", "none")
+      assert.equal("vmstat: there is no machine 'none' here, but idle1; 'kstatlua vmstat --help' explains\n", err)
+      assert.equal(2, status)
+    end)
+
+    it("of which mpstat has a row for each CPU of each with --host '*'", function()
+      local out, err = shown("mpstat", "--host", "*", "1")
+      local _, idle = out:gsub(" 98 idle1\n", "")
+      local _, busy = out:gsub(" 10 busy1\n", "")
+      assert.same({ "", 22, 22 }, { err, idle, busy })
+    end)
+
+    it("whose series keep the host and their own instance", function()
+      local r = run.run({ "kstat", "-r", all, "-o", "openmetrics", "cpu::sys:cpu_nsec_user", "1" })
+      for _, host in ipairs({ "busy1", "idle1" }) do
+        for instance = 0, 1 do
+          local labels = ('{module="cpu",instance="%d",name="sys",class="misc",host="%s"} '):format(instance, host)
+          local _, n = r.out:gsub(labels, "")
+          assert.equal(11, n)
+        end
+      end
+      r = run.run({ "kstat", "-r", all, "-a", "sum(cpu_nsec_idle) by (host)", "cpu::sys" })
+      assert.matches("busy1", r.out)
+      assert.matches("idle1", r.out)
+    end)
   end)
 end)

@@ -74,7 +74,12 @@ describe("the past", function()
         today = 0, yesterday = hour(-24), ["yesterday 3:12"] = hour(-24 + 3, 10), ["today 3:12"] = hour(3, 10),
         ["-3h"] = hour(11, 40), ["-90s"] = hour(14, 30), ["-1h30m"] = hour(13, 10), ["-1d"] = hour(14 - 24, 40),
         ["sat 9:00"] = hour(9), ["Saturday"] = 0, ["fri 9:00"] = hour(9 - 24), ["2026-11-21 14:05"] = hour(14),
-        ["2026-11-21T14:05:59"] = hour(14), ["2026-11-21"] = 0, [tostring(MIDNIGHT + 700)] = 600,
+        ["2026-11-21T14:05:59"] = hour(14), now = hour(14, 40), ["3h ago"] = hour(11, 40), ["1 d ago"] = hour(-9, -20),
+        ["1 hour 30 mins ago"] = hour(13, 10), ["last friday 16:00"] = hour(16 - 24), ["last thu 19:00"] = hour(-29),
+        ["3:12am"] = hour(3, 10), ["1 pm"] = hour(13), ["12:30am"] = hour(0, 30), ["3:12 yesterday"] = hour(3 - 24, 10),
+        ["yesterday noon"] = hour(-12), noon = hour(12), ["2026-11-21T14:05:10.5Z"] = hour(14),
+        ["2026-11-21T16:35:00+02:00"] = hour(14, 30), ["2026-11-21 08:35-0600"] = hour(14, 30),
+        ["2026-11-21"] = 0, [tostring(MIDNIGHT + 700)] = 600,
       }) do
         local shown, err, status = times("--at", text)
         assert.same({ { at }, "", 0 }, { shown, err, status }, text)
@@ -93,15 +98,20 @@ describe("the past", function()
       assert.same({ dir .. ": no sample from -5m to -1m\n", 3 }, { err, status })
     end)
 
-    it("or says what a text comes nearest to", function()
-      for text, nearest in pairs({ ["25:00"] = "14:32", ["yesterdy 3:12"] = "yesterday 3:12", ["14:32:1O"] = "14:32:10",
-        ["-3hours"] = "-3h", ["2026/11/21"] = "2026-11-21", ["2026-02-30"] = "2026-11-21", ["mon 9"] = "mon 9:00",
-        ["2026-11-21 24:05"] = "2026-11-21 14:05", tody = "today" }) do
+    it("or says what times are", function()
+      local forms = "14:32, 3:12am, noon, now, today, yesterday 3:12, mon 9:00, last tuesday 16:00, " ..
+        "2026-11-21 14:05, 2026-11-21T14:05:10Z, -3h, 3h ago, 2 days ago, 1795269900"
+      for _, text in ipairs({ "25:00", "yesterdy 3:12", "14:32:1O", "-3hours", "2026-02-30", "mon 9", "13pm",
+        "last noon", "2026-11-21 24:05", "tody", "noon noon", "3 moons ago", "14:05Z", "2026-11-21T14:05+" }) do
         for _, option in ipairs({ "--at", "--from", "--to" }) do
           local _, err, status = times(option, text)
-          assert.same({ ("'%s' is not a time such as '%s'\n"):format(text, nearest), 2 }, { err, status })
+          assert.same({ ("'%s' is not a time; times are %s\n"):format(text, forms), 2 }, { err, status })
         end
       end
+      assert.matches("^no interval ends at 2026%-11%-14 00:00:00: ", (select(2, times("--at", "last sat"))))
+      local _, err, status = times("--at", "10/27 16:30")
+      assert.same({ "'10/27 16:30' has two readings: month/day is 2026-10-27, day/month is 2026-27-10; " ..
+        "type one of these\n", 2 }, { err, status })
     end)
 
     it("in the environment, too, also for programs in C and scripts", function()
@@ -110,8 +120,8 @@ describe("the past", function()
       local r = run.run({ "kstatlua", "-e", [[for now, prev in kstat.every({ 1 }) do
         print((now - prev):rate("app:::n"), math.floor(now.time_of_day - prev.time_of_day + 0.5)) end]], env = env })
       assert.equal("10.0\t600\n", r.out)
-      env.KSTAT_AT = "noon"
-      assert.equal("kstat: KSTAT_AT: 'noon' is not a time such as 'today'\n", kstat({}, env).err)
+      env.KSTAT_AT = "soon"
+      assert.matches("^kstat: KSTAT_AT: 'soon' is not a time; times are 14:32, ", kstat({}, env).err)
     end)
   end)
 
@@ -140,7 +150,7 @@ describe("the past", function()
       r = run.run({ "kstatlua", "-e", [[local ks = assert(kstat.open({ capture = arg[1], at = arg[2], interval = 60 }))
         local before = ks:clock() ks:update() print(ks:clock() - before, ks:is_interval(), ks:update(), ks:ended())]],
         dir, at })
-      assert.equal("60\ttrue\tfalse\ttrue\n", r.out)
+      assert.equal("60\ttrue\t0\ttrue\n", r.out)
       r = run.run({ "kstat", "--rate", "-p", "-r", dir, "--at", at, "app:::n", "60" })
       assert.same({ "app:0:a:n\t10\n", "", 0 }, { r.out, r.err, r.status })
       r = run.run({ "kstatlua", "-r", dir, "--at", at, "vmstat", "7200" })
@@ -294,6 +304,79 @@ describe("the past", function()
       assert.equal(("2 %d"):format(MIDNIGHT + 120), r.out)
     end)
 
+    describe("without a difference across a gap", function()
+      -- Which samples of a replay are cut off from the one before.
+      local function cuts(source, input)
+        local r = run.shell(("cat %s | %s -r %s -e %s"):format(input or "/dev/null", run.bin .. "/kstatlua", source,
+          run.quote("local ks, i = kstat.open(), 1 while ks:update() ~= nil and not ks:ended() do " ..
+            "i = i + 1 io.write(ks:is_cut() and i .. ' ' or '') end")))
+        return r.out
+      end
+
+      local function convert(from, to)
+        assert.equal(0, run.run({ "kstatlua", "convert", "-o", dir .. "/" .. to, dir .. "/" .. from }).status)
+      end
+
+      -- Some of the samples at these seconds of the day; behind a negative one the machine had slept but for 10 s.
+      local function write(name, list, first, last)
+        local out, asleep = {}, 0
+        for i, time in ipairs(list) do
+          asleep = time < 0 and -time - list[i - 1] - 10 or asleep
+          time = MIDNIGHT + math.abs(time)
+          out[i] = capture("alpha", MIDNIGHT - 5000 + asleep, time, time, 1):gsub('(boot_time":)%d+', "%11795214200")
+        end
+        run.write_file(dir .. "/" .. name, table.concat(out, "", first, math.min(last, #out)))
+      end
+
+      local CASES = { -- samples, the cuts in a file, and in a pipe
+        { { 0, 10, 20, 920, 1820, 1830 }, "4 5 ", "4 " }, -- one beside another one
+        { { 0, 900, 910, 920 }, "2 ", "" }, -- the first one
+        { { 0, 10, 900, 1800, 2700 }, "3 ", "3 " }, -- behind it samples come less often
+        { { 0, 20, 80, 140, 280, 290 }, "5 ", "" }, -- more than three times what is behind it
+        { { 0, 20, 81, 101 }, "3 ", "3 " },
+        { { 0, 19, 78.5, 97.5 }, "", "" }, -- less than a minute
+        { { 0, 3600, 7200, 18000 }, "", "" }, -- three times as much, and no more
+        { { 1000, 1010, 1020, 500, 510, 520, 1600, 1610 }, "7 ", "7 ", is_set_back = true },
+        { { 0, -80 }, "2 ", "2 " }, -- it slept
+        { { 0, 3600, -7200, 10800 }, "3 ", "3 " },
+      }
+
+      it("in a capture, a recording and a directory; a pipe shows what is before alone", function()
+        for i, case in ipairs(CASES) do
+          local path = ("%s/%d"):format(dir, i)
+          assert(os.execute("mkdir " .. path))
+          for from = 1, #case[1], 2 do
+            write("part", case[1], from, from + 1)
+            convert("part", ("%d/%d.rec"):format(i, from))
+          end
+          write("capture", case[1], 1, 99)
+          convert("capture", i .. ".rec")
+          assert.same({ case[2], case[2], case[2], case[3] }, { cuts(dir .. "/capture"), cuts(path .. ".rec"),
+            case.is_set_back and case[2] or cuts(path), cuts("-", dir .. "/capture") }, i)
+        end
+      end)
+
+      it("wherever one comes from, also without times of day", function()
+        write("a", { 0, 10, 900, 1800, 2700 }, 1, 99)
+        convert("a", "a.rec")
+        for _, path in ipairs({ dir .. "/a", dir .. "/a.rec" }) do
+          assert.equal("2 ", cuts(("%s --from %d"):format(path, MIDNIGHT + 10)))
+          local r = run.run({ "kstatlua", "-e", ([[local ks = kstat.open(arg[1])
+            for _, time in ipairs({ 900, 10, 0, 1800 }) do
+              assert(ks:seek(%d + time) ~= nil and ks:update() ~= nil)
+              io.write(tostring(ks:is_cut()), " ")
+            end]]):format(MIDNIGHT), path })
+          assert.same({ "false true false false ", "" }, { r.out, r.err })
+          for time, status in pairs({ [10] = 0, [900] = 1, [1800] = 0 }) do
+            assert.equal(status, kstat({ "-r", path, "--at", tostring(MIDNIGHT + time) }).status)
+          end
+        end
+        write("a", { 0, 900, 910, 920 }, 1, 99)
+        run.write_file(dir .. "/a", (run.read_file(dir .. "/a"):gsub("%d+%.%d+\n", "")))
+        assert.equal("2 ", cuts(dir .. "/a"))
+      end)
+    end)
+
     it("of one machine, which --host chooses", function()
       record("a.rec", 0, 100)
       record("b.rec", 200, 220, { host = "beta" })
@@ -399,6 +482,63 @@ describe("the past", function()
       assert.same({ dir .. "/b.rec: damaged at byte 16, after 0 whole samples\n", 3 }, { err, status })
     end)
 
+    it("of which damage costs its own samples alone", function()
+      record("a.rec", 0, hour(6))
+      local bytes, at = run.read_file(dir .. "/a.rec"), 17
+      for _ = 1, 162 do -- that of 0:27
+        at = at + 20 + bytes:byte(at + 4) + 256 * bytes:byte(at + 5)
+      end
+      run.write_file(dir .. "/a.rec", bytes:sub(1, at - 1) .. ("x"):rep(200) .. bytes:sub(at + 200))
+      -- Without an interval, all from a time on is one step, which ends with the last sample.
+      for option, time in pairs({ ["--at 5:00"] = hour(5), ["--from 5:00"] = hour(6), ["--at 0:20"] = hour(0, 20) }) do
+        local shown, err, status = times(option:match("(%S+) (%S+)"))
+        assert.same({ { time }, "", 0 }, { shown, err, status }, option)
+      end
+      local lost = ("%s/a.rec: damaged at byte %d: what was recorded from 2026-11-21 00:26:50 to 2026-11-21 " ..
+        "01:00:00 is lost\n"):format(dir, at - 1)
+      local shown, err, status = times("1")
+      assert.same({ 162 + 1801, hour(0, 26, 50), hour(1), hour(6), 3 },
+        { #shown, shown[162], shown[163], shown[#shown], status })
+      assert.equal(lost, err:sub(-#lost))
+      shown, err, status = times("--from", "0:30", "--to", "1:00", "1")
+      assert.same({ { hour(1) }, lost, 3 }, { shown, err, status })
+      local r = run.run({ "kstatlua", "-r", dir, "-e", ([[local ks = kstat.open()
+        ks:seek(%d) ks:previous() ks:previous() io.write(ks:clock() - %d, " ")
+        ks:seek(%d) io.write(ks:clock() - %d)]]):format(MIDNIGHT + hour(1, 0, 10), MIDNIGHT, MIDNIGHT + 1800,
+        MIDNIGHT) })
+      assert.equal(("%d %d"):format(hour(0, 26, 50), hour(0, 26, 50)), r.out)
+    end)
+
+    it("each sample of which is read once, although a header says another time than its sample", function()
+      run.shell(("cp spec/vectors/past/disagree.rec %s/a.rec"):format(dir))
+      record("b.rec", 0, 20)
+      local damaged = dir .. "/a.rec: damaged at byte 16, after 0 whole samples\n"
+      for _, options in ipairs({ { "-r", dir }, { "-r", dir .. "/a.rec", "-r", dir .. "/b.rec" } }) do
+        options[#options + 1] = "1"
+        local r = kstat(options)
+        assert.same({ 3, "kstat: " .. damaged, 3 }, { select(2, r.out:gsub("at\t", "")), r.err, r.status })
+      end
+      local r = run.shell(("timeout 5 %s/kstatlua convert %s"):format(run.bin, dir))
+      assert.same({ "convert: " .. damaged, 3 }, { r.err, r.status })
+    end)
+
+    it("of which some come, go, or cannot be read, while it is read", function()
+      record("kstat-20261121-000000.rec", 0, 20)
+      record("kstat-20261121-000030.rec", 30, 50)
+      record("kstat-20261121-000100.rec", 60, 80)
+      run.shell(("cd %s && mkfifo kstat-20261121-000025.rec && ln -s kstat-20261121-000026.rec " ..
+        "kstat-20261121-000026.rec && : >kstat-20261121-000027.rec && echo no >kstat-20261121-000028.rec"):format(dir))
+      local r = run.run({ "kstatlua", "-r", dir, "-e", ([[local ks, gone = kstat.open(), false
+        repeat
+          io.write(ks:clock() - %d, " ")
+          gone = gone or os.remove(arg[1] .. "/kstat-20261121-000030.rec")
+          ks:update()
+        until ks:ended()
+        io.write(table.concat(ks:warnings(), " "))]]):format(MIDNIGHT), dir })
+      local damaged = dir .. "/kstat-20261121-000028.rec: damaged at byte 0: not a recording"
+      assert.equal("0 10 20 60 70 80 " .. damaged, r.out)
+    end)
+
     it("or says that there is none", function()
       local _, err, status = times("1")
       assert.same({ dir .. ": no recording in this directory\n", 3 }, { err, status })
@@ -413,8 +553,56 @@ describe("the past", function()
       assert(os.execute(("%s/kstatlua convert -o %s/a.rec %s/capture"):format(run.bin, dir, dir)))
       os.remove(dir .. "/capture")
       local shown, err, status = times("1")
-      assert.same({ { 0, 10, 20, 30, 40, 20, 30, 40 }, "", 0 }, { shown, err, status })
-      assert.same({ { 30 }, "", 0 }, { times("--at", "0:00:30") })
+      assert.same({ { 0, 10, 20, 30, 40, 20, 30, 40 },
+        "clocks were set back from 2026-11-21 00:00:40 to 2026-11-21 00:00:20\n", 0 }, { shown, err, status })
+      local twice = "'0:00:30' was there twice, because clocks were set back: this is the first one\n"
+      assert.same({ { 30 }, twice, 0 }, { times("--at", "0:00:30") })
+      assert.same({ { 10 }, "", 0 }, { times("--at", "0:00:15") })
+    end)
+
+    -- Samples of these times, in that order, by one clock that is set: `n` says which is which.
+    local function record_clock(name, list, up)
+      local text = {}
+      for i, time in ipairs(list) do
+        text[i] = capture("alpha", time - up - 10 * i, time, time, 1)
+      end
+      run.write_file(dir .. "/capture", table.concat(text))
+      run.run({ "kstatlua", "convert", "-o", dir .. "/" .. name, dir .. "/capture" })
+      os.remove(dir .. "/capture")
+    end
+
+    it("of which none hides another, whatever its clock said when it began", function()
+      local function days(n, from, to)
+        local list = {}
+        for time = from, to, 10 do
+          list[#list + 1] = MIDNIGHT + 86400 * n + time
+        end
+        return list
+      end
+      local names = { { "kstat-20261120-000000.rec", "kstat-19700101-000010.rec", "kstat-20261122-000000.rec" },
+        { "kstat-20261120-000000.rec", "kstat-20400101-000000.rec", "kstat-20261122-000000.rec" }, { "b", "c", "a" } }
+      for _, odd in ipairs({ 10, 2208988800 }) do
+        for _, name in ipairs(names) do
+          local middle = days(0, 0, 300)
+          table.insert(middle, 1, odd)
+          record_clock(name[1], days(-1, 0, 300), 1000)
+          record_clock(name[2], middle, 2000)
+          record_clock(name[3], days(1, 0, 300), 3000)
+          local shown, _, status = times("1")
+          assert.same({ 94, 0 }, { #shown, status }, odd)
+          assert.same({ odd - MIDNIGHT, 0, 10, 86400 }, { shown[32], shown[33], shown[34], shown[64] }, odd)
+          for n = -1, 1 do
+            local at, err = times("--at", tostring(MIDNIGHT + 86400 * n + 205))
+            assert.same({ { 86400 * n + 200 }, "" }, { at, err }, odd)
+          end
+          assert.equal("30", (run.run({ "kstatlua", "-r", dir, "-e", ([[local ks, n = kstat.open(), 0
+            assert(ks:seek(%d) ~= nil) while n < 30 and ks:previous() ~= nil do n = n + 1 end io.write(n)]]):format(
+            MIDNIGHT + 86410) }).out), odd)
+          for _, file in ipairs(name) do
+            os.remove(dir .. "/" .. file)
+          end
+        end
+      end
     end)
   end)
 end)

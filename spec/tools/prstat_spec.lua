@@ -45,6 +45,18 @@ local function sample(t)
   return list
 end
 
+describe("prstat of a process that began within the interval", function()
+  teardown(capture.clean)
+
+  it("shows its share of the interval, as of all others: the shares are no more than there was", function()
+    local samples = { sample(100), sample(110) }
+    table.insert(samples[2], capture.kstat("process", 99, "new", "process", 1, 105, 110,
+      statistics({ utime = 2e9, stime = 0, euid = 0, nlwp = 1, state = "R" })))
+    local r = run.run({ "kstatlua", "-r", capture.file(samples), "prstat", "-y" })
+    assert.matches("\n +99 [^\n]* 5%.0%% new/1\n", r.out)
+  end)
+end)
+
 describe("prstat on a capture", function()
   local path
   setup(function() path = capture.file({ sample(100), sample(110) }) end)

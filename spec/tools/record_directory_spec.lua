@@ -160,6 +160,27 @@ kstat-20231117-100000.rec
     end
   end)
 
+  it("has the same as a file, with command lines or without processes where that is asked for", function()
+    local file = dir .. "/a.rec"
+    run.shell("mkdir -p " .. dir)
+    for options, expected in pairs({ [""] = { true, false }, ["--args"] = { true, true },
+      ["--no-processes"] = { false, false } }) do
+      for _, to in ipairs({ "-o " .. file, "--directory " .. dir }) do
+        run.shell(("rm -f %s/*"):format(dir))
+        local r = run.shell(("%s record %s %s 0.01 1"):format(host, to, options))
+        assert.same({ "", 0 }, { r.err, r.status })
+        local found = {}
+        for i, class in ipairs({ "process", "process_args" }) do
+          found[i] = run.shell(("%s/kstat -lr %s/* -c %s"):format(run.bin, dir, class)).out ~= ""
+        end
+        assert.same(expected, found, to .. " " .. options)
+      end
+    end
+    local r = run.run({ "kstatlua", "record", "-o", file, "--no-processes", "--args", "1", "1" })
+    assert.same({ "record: --no-processes and --args cannot be used together; 'kstatlua record --help' explains\n", 2 },
+      { r.err, r.status })
+  end)
+
   it("hears root and the recorder's own user, and others who are named", function()
     if run.shell("[ $(id -u) = 0 ] && setpriv --version").status ~= 0 then
       pending("takes root, who becomes somebody else by setpriv")

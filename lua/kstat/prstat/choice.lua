@@ -174,6 +174,7 @@ function choice.check(options)
   if options.is_sorted then
     options.top, options.lines = options.top or options.lines, nil
   end
+  options.by_sample = not options.interval
   options.interval = options.interval or not (options.openmetrics or tool.at(options)) and DEFAULT_INTERVAL or nil
   return nil
 end
