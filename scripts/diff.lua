@@ -25,8 +25,9 @@ usage: kstatlua diff [-r FILE] [--at TIME] [SELECTOR...] [interval]
   -j, --json    JSON, an object a line
   -h, --help    this
 
-A statistic differs if that is hardly by chance (Mann-Whitney, ten blocks of each, false discovery rate 5 %) and its
-medians by more than 20 %. Counters are compared as rates.
+Without times the window is the last five minutes of a recording, of a short one its last third. First come
+those who use more of the machine than in the base. A figure differs if that is hardly by chance (Mann-Whitney,
+ten blocks of each, false discovery rate 5 %) and by more than 20 %. Counters are compared as rates.
 ]=]
 
 local OPTIONS = options.command({
@@ -46,10 +47,17 @@ local function open(given, times)
   return ks or tool.stop(status, message)
 end
 
--- The times of the samples.
+-- The times of the samples, and the cuts between them.
 local function times_of(given, times)
-  local list, message = blocks.times(open(given, times))
-  return list or tool.stop(3, message)
+  local list, cuts = blocks.times(open(given, times))
+  if not list then
+    tool.stop(3, cuts)
+  end
+  return list, cuts
+end
+
+local function date(time)
+  return os.date("%Y-%m-%d %H:%M:%S", math.floor(time))
 end
 
 -- The numbers of the first and the last sample between two times; ends the command if there is none.
@@ -61,25 +69,28 @@ local function span(what, times, from, to)
     end
   end
   return first and { first, last } or tool.stop(1, ("there is no sample in the %s, from %s to %s"):format(what,
-    os.date("%Y-%m-%d %H:%M:%S", math.floor(from)), os.date("%Y-%m-%d %H:%M:%S", math.floor(to))))
+    date(from), date(to)))
 end
 
--- When the window begins and ends.
+-- When the window begins and ends. seconds: how long it is; nil: five minutes, and the last third of what is shorter.
 local function window_of(given, seconds)
-  local times
   if given.from or given.to then
-    times = times_of(given, { from = given.from, to = given.to })
-  elseif given.at then
-    times = times_of(given, { at = given.at, interval = seconds or WINDOW })
-  else
-    local ks = open(given, {})
+    local times = times_of(given, { from = given.from, to = given.to })
+    return times[1], times[#times]
+  elseif given.at and seconds then
+    local times = times_of(given, { at = given.at, interval = seconds })
+    return times[1], times[#times]
+  end
+  local ks, times = open(given, {}), given.at and times_of(given, { at = given.at })
+  local first, last = ks:time_of_day(), times and times[#times]
+  if not last then
     local ok, message = ks:seek(math.huge)
-    if ok == nil then
+    if not ok then
       tool.stop(3, message)
     end
-    return ks:time_of_day() - (seconds or WINDOW), ks:time_of_day()
+    last = ks:time_of_day()
   end
-  return times[1], times[#times]
+  return last - (seconds or math.min(WINDOW, (last - first) / 3)), last
 end
 
 -- What to compare of one recording.
@@ -89,11 +100,15 @@ local function within(given, seconds)
   if given.base then
     start = open(given, { from = given.base }):time_of_day()
     stop = start + (to - from)
+    if start < to and stop > from then
+      wrong(("the base, from %s to %s, overlaps the window, from %s to %s: let it begin earlier"):format(date(start),
+        date(stop), date(from), date(to)))
+    end
   end
   local range = { from = math.min(start, from), to = math.max(stop, to) }
-  local times = times_of(given, range)
-  return { open = function() return open(given, range) end, times = times, base_times = times,
-    window = span("window", times, from, to), base = span("base", times, start, stop) }
+  local times, cuts = times_of(given, range)
+  return { open = function() return open(given, range) end, times = times, base_times = times, cuts = cuts,
+    base_cuts = cuts, window = span("window", times, from, to), base = span("base", times, start, stop) }
 end
 
 -- What to compare of two.
@@ -101,11 +116,12 @@ local function between(given, ...)
   local list = {}
   for i, file in ipairs({ ... }) do
     local one = { replay = { file }, host = given.host }
-    list[i] = { open = function() return open(one, {}) end, times = times_of(one, {}) }
+    local times, cuts = times_of(one, {})
+    list[i] = { open = function() return open(one, {}) end, times = times, cuts = cuts }
   end
   local before, after = list[1], list[2]
-  return { open = after.open, times = after.times, window = { 1, #after.times },
-    open_base = before.open, base_times = before.times, base = { 1, #before.times } }
+  return { open = after.open, times = after.times, cuts = after.cuts, window = { 1, #after.times },
+    open_base = before.open, base_times = before.times, base_cuts = before.cuts, base = { 1, #before.times } }
 end
 
 local function main()

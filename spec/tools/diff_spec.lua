@@ -142,7 +142,7 @@ describe("kstatlua diff", function()
     local r = run.run({ "kstatlua", "diff", "-r", file, (table.unpack or unpack)(window) })
     assert.truthy(r.out:find("came: app 0:new", 1, true), r.out)
     assert.truthy(r.out:find("of 6041 statistics differ", 1, true), r.out)
-    assert.truthy(r.out:find("app:0:level level  9.50 -> 7.50", 1, true), r.out)
+    assert.truthy(r.out:find("app:0:level: level  9.50 -> 7.50", 1, true), r.out)
   end)
 
   it("compares no totals of counters whose snaptime stands still", function()
@@ -178,7 +178,7 @@ describe("kstatlua diff", function()
     r = run.run({ "kstatlua", "diff", file, other })
     os.remove(other)
     assert.same({ 0, "" }, { r.status, r.err })
-    assert.truthy(r.out:find("app:0:busy count  [%d.]+/s %-> [%d.]+/s"))
+    assert.truthy(r.out:find("app:0:busy: count  [%d.]+/s %-> [%d.]+/s"))
     assert.truthy(r.out:find("\n1 of 41 statistics differ\n", 1, true))
   end)
 
@@ -191,13 +191,101 @@ describe("kstatlua diff", function()
     assert.same({ 1, START + 800 }, { #list, list[1] and field(list[1], "time") })
   end)
 
+  -- A capture of two processes: one begins in sample `began`, at once takes a CPU and grows, the other sleeps; from
+  -- sample `boot` on the machine is another one.
+  local function with_processes(samples, began, boot, seconds)
+    local path, out = os.tmpname(), {}
+    seconds = seconds or STEP
+    for i = 1, samples do
+      local time = (boot and i >= boot and 10 or 1000) + seconds * i
+      local function process(pid, name, crtime, cpu, memory)
+        return capture.kstat("process", pid, name, "process", 1, crtime, time,
+          ('"utime":%.0f,"stime":0,"rssize":%.0f,"ppid":1,"cutime":0,"cstime":0'):format(cpu, memory))
+      end
+      local list = { process(1, "init", 1, 1e6 * i, 4096), capture.kstat("unix", 0, "system_misc", "misc", 1, 1, time,
+        ('"boot_time":%d'):format(boot and i >= boot and START + 900 or START - 900)) }
+      list[#list + 1] = i >= began and process(77, "backup", 1000 + seconds * began, seconds * 1e9 * (i - began),
+        1e8 + 1e7 * (i - began)) or nil
+      out[i] = ("%d\n[%s]\n"):format(START + seconds * i, table.concat(list, ","))
+    end
+    run.write_file(path, table.concat(out, "\n"))
+    return path
+  end
+
+  local function text_of(...)
+    local r = run.run({ "kstatlua", "diff", env = { TZ = "UTC" }, ... })
+    assert.same({ 0, "" }, { r.status, r.err })
+    return r.out
+  end
+
+  it("names who began before the window and goes on, wherever the window begins", function()
+    file = with_processes(120, 60)
+    for _, behind in ipairs({ -20, 50, 120 }) do
+      local text = text_of("-r", file, "--from", tostring(START + 600 + behind), "--to", tostring(START + 1200))
+      local first = text:match("base [^\n]*\n([^\n]*)")
+      assert.matches("backup%[77%]", first)
+      assert.matches(behind < 0 and "^22:23:20  backup%[77%] began: CPU  0%% %-> %d+%%$" or
+        ", runs since 22:23:20: CPU  [%d.]+%% %-> 100%%$", first)
+      assert.equal(1, select(2, text:gsub("backup", "")))
+    end
+  end)
+
+  it("has next to nothing to say of two halves of a quiet hour", function()
+    local text = text_of("-r", "spec/vectors/use/hour.rec", "30m")
+    assert.is_true(#lines(text) <= 12, text)
+    assert.is_nil(text:find("busy", 1, true) or text:find("CPU", 1, true), text)
+  end)
+
+  it("has dates in a window of more than a day", function()
+    file = with_processes(120, 60, nil, 1800)
+    local text = text_of("-r", file, "--from", tostring(START + 100000), "--to", tostring(START + 190000), "--base",
+      tostring(START))
+    assert.matches("\n2023%-11%-16 04:13:20  backup%[77%] began: ", text)
+  end)
+
+  it("has one line for a start of the machine", function()
+    file = with_processes(120, 60, 100)
+    for _, from in ipairs({ 900, 1050 }) do
+      local text = text_of("-r", file, "--from", tostring(START + from), "--to", tostring(START + 1200))
+      assert.matches("\n22:30:00  the machine was started again: ", text)
+      assert.is_nil(text:find("restarted", 1, true) or text:find("since", 1, true), text)
+    end
+  end)
+
+  it("takes the last third of a short recording, and says when that is too few to tell anything from chance", function()
+    file = with_processes(12, 9)
+    local text = text_of("-r", file)
+    assert.matches("^window 2023%-11%-14 22:14:50 to 2023%-11%-14 22:15:20\n", text)
+    assert.matches("backup%[77%]", text)
+    assert.equal(1, select(2, text:gsub("too few to tell a difference from chance", "")))
+  end)
+
+  it("has one row for a distribution", function()
+    local captured = file_of(60, function(i, list)
+      local n = math.max(1, i - 40)
+      list[#list + 1] = capture.kstat("app", 0, "answers", "histogram", 1, 1, 1000 + STEP * i,
+        ('"buckets":[0,%d,0,0,%d],"type":"linear","range_min":0,"range_max":400,' ..
+        '"stepping":100,"sum":%d,"min":10,"max":390,"out_of_range":0')
+        :format(100 * i, 5 * n, 5000 * i + 1900 * n))
+    end)
+    file = os.tmpname()
+    run.run({ "kstatlua", "convert", "-o", file, captured })
+    os.remove(captured)
+    local text = text_of("-r", file, "--from", tostring(START + 400), "--to", tostring(START + 600))
+    assert.matches("app:0:answers: 10/s, p50 5[%d.]+, p99 98.%d+ %-> 10.%d+/s, p50 5[%d.]+, p99 370.%d\n", text)
+    assert.equal(1, select(2, text:gsub("app:", "")))
+  end)
+
   it("says in one line what it cannot compare", function()
     file = file_of(30, function() end)
     for message, words in pairs({
-      ["the window has 3 intervals; at least 5 are needed to tell a difference from chance: give a longer one"] =
-        { "-r", file, "--from", tostring(START + 250), "--to", tostring(START + 280) },
-      ["the base has 0 intervals; at least 5 are needed to tell a difference from chance: give a longer one"] =
+      ["of the window 1 intervals can be compared; at least 2 are needed: give a longer one"] =
+        { "-r", file, "--from", tostring(START + 270), "--to", tostring(START + 280) },
+      ["of the base 0 intervals can be compared; at least 2 are needed: give a longer one"] =
         { "-r", file, "--from", tostring(START), "--to", tostring(START + 280) },
+      ["the base, from 2023-11-14 22:14:20 to 2023-11-14 22:16:20, overlaps the window, from 2023-11-14 22:16:00 to " ..
+        "2023-11-14 22:18:00: let it begin earlier; 'kstatlua diff -h' explains"] = { "-r", file, "--from",
+        tostring(START + 160), "--to", tostring(START + 280), "--base", tostring(START + 60) },
       ["no figure of 'none other' is in the base and in the window, and no text of it changed"] =
         { "-r", file, "2m", "none", "other" },
       ["--base is a time of one recording; of two the first one is the base; 'kstatlua diff -h' explains"] =

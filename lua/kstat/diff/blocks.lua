@@ -6,6 +6,7 @@
 -- @module kstat.diff.blocks
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
+local machine = require("kstat.diff.machine")
 
 local blocks = {}
 
@@ -13,17 +14,17 @@ local MOST = 10 -- blocks of a span
 
 --- Walks the samples of a replay.
 -- @tparam chain ks that was just opened
--- @func visit function(i, changed, added, deleted), called at sample i from 1 on; what ks:update() returned
+-- @func visit function(i, id, added, deleted), called at sample i from 1 on; what ks:update() returned
 -- @treturn[1] true
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function blocks.walk(ks, visit)
-  local i, changed, added, deleted = 1, false, {}, {}
+  local i, id, added, deleted = 1, 0, {}, {}
   repeat
-    visit(i, changed, added, deleted)
+    visit(i, id, added, deleted)
     i = i + 1
-    changed, added, deleted = ks:update(true)
-    if changed == nil then
+    id, added, deleted = ks:update(true)
+    if not id then
       return nil, added
     end
   until ks:ended()
@@ -33,23 +34,39 @@ end
 --- When the samples were taken.
 -- @tparam chain ks that was just opened
 -- @treturn[1] {number,...} seconds since 1970
+-- @treturn[1] {[int]=string,...} by the number of the sample behind it, "boot" or "gap"
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function blocks.times(ks)
-  local times = {}
-  local ok, message = blocks.walk(ks, function(i) times[i] = ks:time_of_day() end)
+  local times, cuts, clock = {}, {}, nil
+  local ok, message = blocks.walk(ks, function(i)
+    local before = clock
+    times[i], clock = ks:time_of_day(), core.sample_taken(core.sample(ks))
+    cuts[i] = i > 1 and ks:is_cut() and (clock < before and "boot" or "gap") or nil
+  end)
   if not ok then
     return nil, message
   end
-  return times
+  return times, cuts
+end
+
+local function is_whole(block, cuts)
+  for i = block[1] + 1, block[2] do
+    if cuts[i] then
+      return false
+    end
+  end
+  return true
 end
 
 -- Of a span's samples, first to last, n blocks of so many intervals each, as evenly as they lie: { first, last }.
-local function divide(first, last, n, length)
+-- Those with a gap or a start of the machine in them are left out.
+local function divide(first, last, n, length, cuts)
   local list = {}
   for i = 1, n do
     local from = first + math.floor((i - 1) * (last - length - first) / math.max(n - 1, 1) + 0.5)
-    list[i] = { from, from + length }
+    local block = { from, from + length }
+    list[#list + 1] = is_whole(block, cuts) and block or nil
   end
   return list
 end
@@ -57,40 +74,97 @@ end
 --- Blocks of the base and of the window.
 -- @tparam {int,int} base its first and its last sample
 -- @tparam {int,int} window the same
+-- @tparam table base_cuts from blocks.times()
+-- @tparam table window_cuts the same
 -- @treturn {{int,int},...} of the base: first and last sample of each
 -- @treturn {{int,int},...} of the window
-function blocks.of(base, window)
+function blocks.of(base, window, base_cuts, window_cuts)
   local length = math.max(1, math.min(math.floor((window[2] - window[1]) / MOST),
     math.floor((base[2] - base[1]) / MOST)))
-  local function fit(span)
-    return divide(span[1], span[2], math.min(MOST, math.floor((span[2] - span[1]) / length)), length)
+  local function fit(span, cuts)
+    return divide(span[1], span[2], math.min(MOST, math.floor((span[2] - span[1]) / length)), length, cuts)
   end
-  return fit(base), fit(window)
+  return fit(base, base_cuts), fit(window, window_cuts)
 end
 
-local function take(figures, difference, selectors)
-  for _, row in ipairs(assert(core.rank(difference, selectors, { sort = "name" }))) do
-    local figure = row.rate
-    if not row.counter then
-      figure = row.value
-    end
-    -- A counter has no rate where its snaptime stands still.
-    if figure and figure == figure and math.abs(figure) ~= math.huge then
-      local series = figures[row.name]
-      if not series then
-        series = { row = row }
-        figures[row.name] = series
-      end
-      series[#series + 1] = figure
+-- What distributions counted: by the name of the kstat the sum of its blocks. Of their statistics three are rows.
+local KEPT = { count = true, p50 = true, p99 = true }
+
+local function take_distribution(span, difference, row)
+  local k = difference:lookup(row.module, row.instance, row.kstat_name)
+  local distribution = k and k:distribution()
+  local name = ("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)
+  local sum = span.distributions[name]
+  if not distribution then
+    return nil
+  elseif not sum then
+    sum = { elapsed = 0 }
+    span.distributions[name] = sum
+  end
+  sum.scale = row.scale or sum.scale
+  sum.all = sum.all and sum.all:merge(distribution) or distribution
+  sum.elapsed, sum.unit = sum.elapsed + (k.elapsed or 0), row.unit
+  return name
+end
+
+-- What a row's figure is of the kstat's: durations are nanoseconds there, and seconds for people.
+local function scale_of(difference, row)
+  local k = not row.counter and row.unit == "s" and difference:lookup(row.module, row.instance, row.kstat_name)
+  local value = k and k:get(row.statistic)
+  return type(value) == "number" and value ~= 0 and row.value / value or nil
+end
+
+local function add(span, row, figure)
+  -- A counter has no rate where its snaptime stands still.
+  if not figure or figure ~= figure or math.abs(figure) == math.huge then
+    return
+  end
+  local series = span.figures[row.name]
+  if not series then
+    series = { row = row }
+    span.figures[row.name] = series
+  end
+  -- Who was not there used nothing.
+  while row.is_cause and #series < span.done do
+    series[#series + 1] = 0
+  end
+  series[#series + 1] = figure
+  local known = series.row
+  known.all = known.all and row.all and math.max(known.all, row.all) or known.all or row.all
+  known.scale = known.scale or row.scale
+  known.busy = known.busy and math.max(known.busy, row.busy) or row.busy
+end
+
+local function take(span, difference, prev, selectors)
+  local rows, distributions = assert(core.rank(difference, selectors, { sort = "name" })), {}
+  for _, row in ipairs(rows) do
+    row.scale = scale_of(difference, row)
+    local key = ("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)
+    distributions[key] = distributions[key] or row.statistic == "p99" and take_distribution(span, difference, row)
+  end
+  for _, row in ipairs(rows) do
+    row.distribution = distributions[("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)] or nil
+    if not row.distribution or KEPT[row.statistic] then
+      add(span, row, row.counter and row.rate or not row.counter and row.value or nil)
     end
   end
+  machine.figures(difference, prev, function(row, value) add(span, row, value) end)
+  span.done = span.done + 1
+end
+
+--- A span whose figures are to be read.
+-- @tparam {{int,int},...} list its blocks
+-- @treturn span
+function blocks.span(list)
+  return { list = list, figures = {}, distributions = {}, done = 0 }
 end
 
 --- Reads the figures of blocks.
 -- @tparam chain ks that was just opened
--- @tparam {{list={{int,int},...},figures=table},...} spans `figures` gets an array of figures for each statistic by its
--- name, `module:instance:name:statistic`, with `row`, as core.rank() has it: `name` and its parts
--- `module`, `instance`, `kstat_name` and `statistic`; `class`, `unit`, `counter` (boolean), `publisher`
+-- @tparam {span,...} spans from span(); `figures` gets an array of figures for each statistic by its name,
+-- `module:instance:name:statistic`, with `row`, as core.rank() and machine.figures() have it: `name` and its parts
+-- `module`, `instance`, `kstat_name` and `statistic`; `class`, `unit`, `counter` (boolean), `publisher`; and
+-- `distribution`, the name by which it is in `distributions`
 -- @tparam {selector,...} selectors
 -- @tparam {[int]=function(sample),...} visits what else is to be called with the sample of that number
 -- @treturn[1] true
@@ -102,7 +176,7 @@ function blocks.read(ks, spans, selectors, visits)
     for _, block in ipairs(span.list) do
       starts[block[1]] = (starts[block[1]] or 0) + 1
       ends[block[2]] = ends[block[2]] or {}
-      table.insert(ends[block[2]], { from = block[1], figures = span.figures })
+      table.insert(ends[block[2]], { from = block[1], span = span })
     end
   end
   local open = {} -- the samples at which blocks began, by number
@@ -112,7 +186,7 @@ function blocks.read(ks, spans, selectors, visits)
     end
     local sample = assert(ks:sample((table.unpack or unpack)(selectors)))
     for _, block in ipairs(ends[i] or {}) do
-      take(block.figures, sample - open[block.from], selectors)
+      take(block.span, sample - open[block.from], open[block.from], selectors)
       starts[block.from] = starts[block.from] - 1
       open[block.from] = starts[block.from] > 0 and open[block.from] or nil
     end

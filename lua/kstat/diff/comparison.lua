@@ -3,16 +3,17 @@
 -- @module kstat.diff.comparison
 -- SPDX-License-Identifier: MIT
 local blocks = require("kstat.diff.blocks")
+local machine = require("kstat.diff.machine")
 local news = require("kstat.diff.news")
 local onset = require("kstat.diff.onset")
 local ranks = require("kstat.diff.ranks")
 
 local comparison = {}
 
-local LEAST_BLOCKS = 5 -- with fewer of each nothing is significant
-local CHANGE = 0.2 -- of the greater median
+local LEAST_BLOCKS = 2
+local TOLD_BLOCKS = 5 -- with fewer of each no difference is significant
+local CHANGE = 0.2 -- of the greater figure
 local DISCOVERY = 0.05 -- the share of false discoveries
-local SPREAD = 0.05 -- of the greater median: nothing is held to spread less
 
 -- Whether all figures of both spans are equal.
 local function stands_still(before, now)
@@ -26,68 +27,116 @@ local function stands_still(before, now)
   return true
 end
 
--- The rows that are on both sides, with `base` and `window`, their medians, `p` and `weight`; the probabilities of all
--- that were tested, and how many rows were compared. What stands still is no test: it cannot differ by chance, and
--- would hide others among many (R. E. Tarone, "A modified Bonferroni method for discrete data", 1990).
-local function rows_of(base, window)
-  local rows, probabilities, compared = {}, {}, 0
-  for name, now in pairs(window) do
-    local before = now.row.module ~= "kstat_record" and base[name] -- what the recorder says of itself only grows
-    -- The state of a process, such as the number of its CPU, is a matter of the moment.
-    local state = now.row.module == "process" and now.row.unit == "" and not now.row.counter
-    local both = before and not state and #before >= LEAST_BLOCKS and #now >= LEAST_BLOCKS
-    compared = compared + (both and 1 or 0)
-    if both and not stands_still(before, now) then
-      local row = now.row
-      row.base, row.window = ranks.median(before), ranks.median(now)
-      local size, greatest = math.abs(row.window - row.base), math.max(math.abs(row.base), math.abs(row.window))
-      row.p = 1
-      if size > CHANGE * greatest then
-        row.p = ranks.probability(before, now)
-        row.weight = size / math.max(ranks.spread(before), ranks.spread(now), SPREAD * greatest)
-        rows[#rows + 1] = row
+-- The figure that stands for a span: what somebody used is what all of it was; what is held in bytes is what was held
+-- in the end, because it grows; of the rest the median.
+local function figure_of(row, series, is_window)
+  if row.is_cause and row.counter then
+    local sum = 0
+    for i = 1, #series do
+      sum = sum + series[i]
+    end
+    return sum / #series
+  elseif is_window and row.unit == "bytes" and not row.counter then
+    return series[#series]
+  end
+  return ranks.median(series)
+end
+
+-- The figures of a row in both spans. Who was not there used nothing; others are not compared.
+local function both(name, base, window)
+  local before, now = base.figures[name], window.figures[name]
+  local row = (now or before).row
+  row.is_absent = not before
+  if row.is_cause then
+    before, now = before or {}, now or {}
+    for _, side in ipairs({ { before, base.done }, { now, window.done } }) do
+      for i = #side[1] + 1, side[2] do
+        side[1][i] = 0
       end
-      probabilities[#probabilities + 1] = row.p
     end
   end
-  return rows, probabilities, compared
+  -- What the recorder says of itself only grows; the state of a process, such as the number of its CPU, is a matter of
+  -- the moment; means of minutes say late what others say at once.
+  local state = row.module == "process" and row.unit == "" and not row.counter
+  local is_mean = row.statistic:find("_avg%d+$") or row.statistic:find("^avenrun")
+  if before and now and not (state or is_mean) and row.module ~= "kstat_record" then
+    return before, now, row
+  end
+  return nil
 end
 
--- What a person asks about first: of rows that differ about as much, these classes and units come before others.
-local CLASSES = {}
-for i, class in ipairs({ "disk", "net", "fs", "gpu", "pressure", "process_io", "process", "cgroup", "misc" }) do
-  CLASSES[class] = i
+local RESOURCE, EFFECT = 0.5, 0.25
+local LEAST = 0.005 -- of the machine: less is not worth a line
+local NEW = 0.01 -- of the machine: who was not there before and uses as much is no matter of chance
+local SERVICE = 0.01 -- what a service counts comes before
+local OTHER = 0.001 -- what is no share of the machine comes behind all that is
+
+-- What a difference is to the machine: the share of all that there is; of somebody who uses it more than of what is
+-- used, and of that more than of those who wait for it. Who uses less suffers.
+local function weigh(row)
+  local size, greatest = math.abs(row.window - row.base), math.max(math.abs(row.base), math.abs(row.window))
+  row.change, row.is_share = size / greatest, row.is_derived or row.class == "pressure" and row.counter
+  if row.is_derived then
+    local factor = row.window < row.base and row.unit ~= "%" and EFFECT or row.factor or RESOURCE
+    return math.min(row.all and size / row.all or 0, 1) * (row.busy or 1) * factor
+  elseif row.is_share or row.distribution then
+    return EFFECT * (row.is_share and size or row.change)
+  elseif row.statistic == "link_state" or row.statistic == "admin_state" then
+    return RESOURCE
+  end
+  row.is_other = not row.publisher
+  return (row.publisher and SERVICE or OTHER) * row.change
 end
 
-local function place(row)
-  return row.publisher and 0 or CLASSES[row.class] or 99
-end
-
--- Bytes before shares of time, and these before other counts.
-local function measure(row)
-  return row.unit == "bytes" and 1 or row.unit == "s" and 2 or 3
+-- The rows that differ enough, with `base`, `window`, `p` and `weight`; how many were compared; and whether any could
+-- be told from chance. What stands still is no test: it cannot differ by chance, and would hide others among many
+-- (R. E. Tarone, "A modified Bonferroni method for discrete data", 1990).
+local function rows_of(base, window)
+  local names, rows, tests, compared = {}, {}, { {}, {} }, 0
+  for _, span in ipairs({ base, window }) do
+    for name in pairs(span.figures) do
+      names[name] = true
+    end
+  end
+  for name in pairs(names) do
+    local before, now, row = both(name, base, window)
+    if row and #before >= LEAST_BLOCKS and #now >= LEAST_BLOCKS then
+      compared = compared + 1
+      if not stands_still(before, now) then
+        row.base, row.window, row.p = figure_of(row, before, false), figure_of(row, now, true), 1
+        row.tests = tests[row.is_derived and 1 or 2]
+        if math.abs(row.window - row.base) > CHANGE * math.max(math.abs(row.base), math.abs(row.window)) then
+          row.p, row.weight = ranks.probability(before, now), weigh(row)
+          rows[#rows + 1] = row
+        end
+        row.tests[#row.tests + 1] = row.p
+      end
+    end
+  end
+  return rows, tests, compared
 end
 
 local function heavier(a, b)
-  local x, y = math.floor(math.log(a.weight) / math.log(4)), math.floor(math.log(b.weight) / math.log(4))
-  if x ~= y then
-    return x > y
-  elseif place(a) ~= place(b) then
-    return place(a) < place(b)
-  end
-  if measure(a) ~= measure(b) then
-    return measure(a) < measure(b)
-  elseif a.weight ~= b.weight then
+  if a.weight ~= b.weight then
     return a.weight > b.weight
+  elseif a.change ~= b.change then
+    return a.change > b.change
   end
   return a.name < b.name
 end
 
--- Those of them whose difference is significant, the heaviest first.
-local function significant(rows, probabilities)
-  local limit, list = ranks.threshold(probabilities, DISCOVERY), {}
+-- Those of them whose difference is significant, the heaviest first; all, if nothing can be told from chance. Who began
+-- since the base did is no matter of chance.
+local function significant(rows, tests, is_told, lives, since)
+  local limits, list = {}, {}
+  for _, family in ipairs(tests) do
+    limits[family] = is_told and ranks.threshold(family, DISCOVERY) or 1
+  end
   for _, row in ipairs(rows) do
-    list[#list + 1] = row.p <= limit and row or nil
+    local life = row.is_cause and lives[row.kstat_name]
+    local is_new = row.is_cause and row.weight >= NEW and (row.is_absent or life and life.first >= since)
+    local is_small = row.is_share and row.weight < LEAST
+    list[#list + 1] = (row.p <= limits[row.tests] or is_new) and not is_small and row or nil
   end
   table.sort(list, heavier)
   return list
@@ -102,7 +151,7 @@ local function look_closer(what, rows, changed)
   local ks = what.open_base and what.open_base()
   local ok, message = true, nil
   if ks then
-    ok, message = blocks.walk(ks, function(...) watch_base(ks, ...) end)
+    ok, message = blocks.walk(ks, function(i, ...) watch_base(ks, i, false, ...) end)
   end
   if not ok then
     return nil, message
@@ -113,7 +162,7 @@ local function look_closer(what, rows, changed)
     if i >= first and i <= what.window[2] then
       record(ks, i)
       watch_texts(ks, i)
-      watch(ks, i, ...)
+      watch(ks, i, what.cuts[i] == "boot", ...)
     end
   end)
   if not ok then
@@ -127,26 +176,54 @@ local function look_closer(what, rows, changed)
   return onset.fold(rows, first, what.window[2]), things, usual
 end
 
+-- Adds to those who use something when they began, if it was since the base did.
+local function add_lives(leaders, lines, lives, since)
+  local events = {}
+  for _, line in ipairs(lines) do
+    local name = line.process and machine.process_name(line.process) or ""
+    events[name] = events[name] or line
+  end
+  for _, row in ipairs(leaders) do
+    local event = row.is_cause and events[row.kstat_name]
+    row.life = row.is_cause and lives[row.kstat_name]
+    if event and (row.is_absent or event.what ~= "came") then
+      row.event, event.is_told, row.onset = event, true, event.at
+    elseif row.life and row.life.first >= since then
+      row.since = row.life.first
+    end
+  end
+end
+
+-- What a distribution was in a span.
+local function summary(one)
+  local p50, p99 = one.all:quantile(0.5, 0.99)
+  return { count = one.elapsed > 0 and one.all.count / one.elapsed or nil, p50 = p50 and p50 * (one.scale or 1),
+    p99 = p99 and p99 * (one.scale or 1), unit = one.unit }
+end
+
 --- Compares.
--- @tparam table what `open` (function() that opens the replay anew), `times` ({number,...} of its samples), `window`
--- ({int,int}: its first and last sample), `base` ({int,int}), `base_times`, `selectors`; and where the base is another
--- replay `open_base`
+-- @tparam table what `open` (function() that opens the replay anew), `times` ({number,...} of its samples) and `cuts`
+-- (see kstat.diff.blocks), `window` ({int,int}: its first and last sample), `base` ({int,int}), `base_times`,
+-- `base_cuts`, `selectors`; and where the base is another replay `open_base`
 -- @treturn[1] table `rows` (number of statistics that are in both), `different`, `leaders` (see kstat.diff.onset),
--- `changed` and `news` (see kstat.diff.news), `times`, `base_times`, `window`, `base`
+-- `changed` and `news` (see kstat.diff.news), `times`, `base_times`, `window`, `base`, `cuts`; `is_told`: differences
+-- could be told from chance
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 -- @treturn[2] int the exit status
 function comparison.compare(what)
-  local base_list, window_list = blocks.of(what.base, what.window)
-  if #base_list < LEAST_BLOCKS or #window_list < LEAST_BLOCKS then
-    local short = #base_list < LEAST_BLOCKS and "base" or "window"
-    return nil, ("the %s has %d intervals; at least %d are needed to tell a difference from chance: give a longer " ..
-      "one"):format(short, what[short][2] - what[short][1], LEAST_BLOCKS), 1
+  local base_list, window_list = blocks.of(what.base, what.window, what.base_cuts, what.cuts)
+  for side, list in pairs({ base = base_list, window = window_list }) do
+    if #list < LEAST_BLOCKS then
+      return nil, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one"):format(side,
+        #list, LEAST_BLOCKS), 1
+    end
   end
-  local base, window = { list = base_list, figures = {} }, { list = window_list, figures = {} }
-  local before, now = {}, {}
+  local base, window = blocks.span(base_list), blocks.span(window_list)
+  local before, now, lives = {}, {}, {}
   local function keep(into)
     return function(sample)
+      lives = machine.lives(sample, what.times[what.window[2]])
       for name, text in pairs(news.texts(sample, what.selectors)) do
         into[name] = text
       end
@@ -166,14 +243,26 @@ function comparison.compare(what)
   if not ok then
     return nil, message, 3
   end
-  local rows, probabilities, compared = rows_of(base.figures, window.figures)
-  local different, changed = significant(rows, probabilities), news.changed(before, now)
+  local is_told = #base_list >= TOLD_BLOCKS and #window_list >= TOLD_BLOCKS
+  local since = what.base_times[what.base[1]]
+  for i = 1, what.window[2] do
+    since = what.cuts[i] == "boot" and math.huge or since -- all began with it
+  end
+  local rows, tests, compared = rows_of(base, window)
+  local different, changed = significant(rows, tests, is_told, lives, since), news.changed(before, now)
   local leaders, things, usual = look_closer(what, different, changed)
   if not leaders then
     return nil, things, 3
   end
-  return { rows = compared, different = #different, leaders = leaders, changed = changed,
-    news = news.lines(things, what.open_base and 0 or math.min(what.base[2], what.window[1]), usual),
+  local lines = news.lines(things, what.open_base and 0 or math.min(what.base[2], what.window[1]), usual)
+  add_lives(leaders, lines, lives, since)
+  for _, row in ipairs(different) do
+    if row.distribution then
+      row.summaries = { summary(base.distributions[row.distribution]), summary(window.distributions[row.distribution]) }
+    end
+  end
+  return { rows = compared, different = #different, leaders = leaders, changed = changed, news = lines,
+    is_told = is_told, blocks = { #base_list, #window_list }, cuts = what.cuts,
     times = what.times, base_times = what.base_times, window = what.window, base = what.base }
 end
 

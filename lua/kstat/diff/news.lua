@@ -122,7 +122,8 @@ end
 -- @treturn table `things` ({table,...}): each with `module`, `instance`, `kstat`, `came` or `went` (numbers of
 -- samples), `again` (boolean): it went and came at once; of processes `cpu` (seconds), `bytes` and `memory` (bytes)
 -- that they used
--- @treturn function(ks, i, changed, added, deleted) to be called at each sample with what ks:update() returned
+-- @treturn function(ks, i, is_boot, kcid, added, deleted) to be called at each sample with what ks:update()
+-- returned; what comes and goes with a start of the machine (`is_boot`) is not noted
 -- @treturn table the kstats that there are at the last sample
 function news.watcher(selectors, before)
   local things, alive, present, began = {}, {}, {}, false
@@ -138,7 +139,7 @@ function news.watcher(selectors, before)
     end
     thing[field] = i
   end
-  return things, function(ks, i, changed, added, deleted)
+  return things, function(ks, i, is_boot, kcid, added, deleted)
     local came, went = {}, {}
     if not began then
       for _, k in ipairs(ks:select((table.unpack or unpack)(selectors))) do
@@ -146,8 +147,11 @@ function news.watcher(selectors, before)
       end
       came, went = missing(present, before or present), missing(before or present, present)
       began = true
-    elseif changed then
+    elseif kcid ~= 0 then
       came, went = follow(present, selectors, ks, added, deleted)
+    end
+    if is_boot then
+      came, went, alive = {}, {}, {}
     end
     for _, change in ipairs(went) do
       note(i, change, "went")

@@ -3,6 +3,7 @@
 -- @module kstat.diff.onset
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
+local machine = require("kstat.diff.machine")
 local ranks = require("kstat.diff.ranks")
 
 local onset = {}
@@ -16,7 +17,7 @@ local function figure(difference, row)
     return k:rate(row.statistic)
   end
   local value = k:get(row.statistic)
-  return type(value) == "number" and value or nil
+  return type(value) == "number" and value * (row.scale or 1) or nil
 end
 
 --- Reads the figures of each interval.
@@ -24,21 +25,31 @@ end
 -- ends at a sample, by its number
 -- @treturn function(ks, i) to be called at each sample of the span in turn
 function onset.recorder(rows)
-  local before
+  local before, derived = nil, {}
   for _, row in ipairs(rows) do
     row.series = {}
+    derived[row.name] = row.is_derived and row or nil
   end
   return function(ks, i)
     local sample = assert(core.sample(ks, before))
+    if next(derived) then
+      assert(core.sample_add(sample, machine.select))
+    end
+    for _, row in ipairs(before and {} or rows) do
+      local k = not row.is_derived and sample:lookup(row.module, row.instance, row.kstat_name)
+      local _ = k and k:get(row.statistic)
+    end
     if before then
       local difference = sample - before
       for _, row in ipairs(rows) do
-        row.series[i] = figure(difference, row)
+        row.series[i] = row.is_cause and 0 or not row.is_derived and figure(difference, row) or nil
       end
-    else
-      for _, row in ipairs(rows) do
-        local k = sample:lookup(row.module, row.instance, row.kstat_name)
-        local _ = k and k:get(row.statistic)
+      if next(derived) then
+        machine.figures(difference, before, function(row, value)
+          if derived[row.name] then
+            derived[row.name].series[i] = value
+          end
+        end)
       end
     end
     core.sample_freeze(sample)
@@ -96,7 +107,28 @@ end
 -- How alike rows are that belong together: those that seem to have begun at different times have to be more alike.
 local ALIKE, ALIKE_APART = 0.7, 0.85
 
---- Brings rows that move together into one.
+-- What a row is about: processes by their names, others with all their parts.
+local function subject_of(row)
+  if row.module == "process" then
+    return "process " .. machine.process_name(row.kstat_name)
+  end
+  if row.module == "cpu" or row.kstat_name:find("^meminfo$") or row.kstat_name:find("^vm_?%l*$") then
+    return row.module == "cpu" and "cpu" or "memory"
+  end
+  local module, name = row.module:gsub("^cgroup_%l+$", "cgroup"), row.kstat_name:gsub(",%l+$", "")
+  return ("%s:%d:%s"):format(module, row.instance, name)
+end
+
+local function moves_with(row, leader, first, last)
+  if row.is_cause and row.window > row.base then
+    return false -- somebody else who uses more
+  end
+  local apart = row.onset and leader.onset and math.abs(row.onset - leader.onset)
+  return apart and apart <= 1 or
+    likeness(row.series, leader.series, first, last) >= (apart and ALIKE_APART or ALIKE)
+end
+
+--- Brings rows that move together into one: what is of one process or kstat, and what moved with it.
 -- @tparam {row,...} rows in order of their weight, with `series` and `onset`
 -- @int first number of the first sample of the span
 -- @int last and of the last one
@@ -105,12 +137,13 @@ function onset.fold(rows, first, last)
   local leaders = {}
   for _, row in ipairs(rows) do
     local found
+    row.subject = subject_of(row)
     for _, leader in ipairs(leaders) do
-      local apart = row.onset and leader.onset and math.abs(row.onset - leader.onset)
-      if apart and apart <= 1 or
-        likeness(row.series, leader.series, first, last) >= (apart and ALIKE_APART or ALIKE) then
+      if row.subject == leader.subject then
         found = leader
         break
+      elseif not found and moves_with(row, leader, first, last) then
+        found = leader
       end
     end
     if found then

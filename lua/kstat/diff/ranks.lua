@@ -120,15 +120,4 @@ function ranks.median(figures)
   return (sorted[math.floor((n + 1) / 2)] + sorted[math.floor(n / 2) + 1]) / 2
 end
 
---- How far figures lie from their median, in the median: a measure of spread that a few outliers do not move.
--- @tparam {number,...} figures at least one
--- @treturn number
-function ranks.spread(figures)
-  local median, distances = ranks.median(figures), {}
-  for i = 1, #figures do
-    distances[i] = math.abs(figures[i] - median)
-  end
-  return ranks.median(distances)
-end
-
 return ranks
