@@ -29,6 +29,17 @@ local function check_processes(d, options)
   end
 end
 
+local told -- that pressure is not known
+
+-- Tells people once what the verdict on the whole machine goes without.
+local function check_pressure(d, options)
+  local is_quiet = told or options.screen and options.screen.height
+  if not (is_quiet or is_replay or tool.format(options) or options.operands[1] or d:lookup("pressure", 0, "cpu")) then
+    told = true
+    tool.warn_later({ "pressure is not known; the kernel has it with psi=1" })
+  end
+end
+
 local function make_rows(d, now, prev, options)
   local screen = options.screen or {}
   local list = rows.of(d, not screen.past and now or nil, prev, options.operands, options.openmetrics)
@@ -38,6 +49,7 @@ local function make_rows(d, now, prev, options)
     screen.recent:add(prev.time_of_day, now.time_of_day, list)
   end
   check_processes(d, options)
+  check_pressure(d, options)
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do
     row.hidden = (options.worst or narrow) and (row.severity or 0) == 0

@@ -3,67 +3,23 @@ local capture = require("support.capture")
 local cjson = require("cjson")
 local linux = require("support.linux")
 local run = require("support.run")
+local use = require("support.use")
 
 local GROUP = "sys/fs/cgroup/system.slice/web.service/"
 
--- Runs use on a capture or a tree (env). Returns the rows of its last report by "resource name", and their order.
-local function rows_of(words, env)
-  local command = { "kstatlua", "use", "-j", env = env }
-  for _, word in ipairs(words) do
-    command[#command + 1] = word
-  end
-  local r = run.run(command)
-  assert.equal("", r.err)
-  assert.equal(0, r.status)
-  local rows, order = {}, {}
-  for line in r.out:gmatch("[^\n]+") do
-    local row = cjson.decode(line)
-    local id = row.resource .. " " .. row.name
-    order[#order + 1] = not rows[id] and id or nil
-    rows[id] = row
-  end
-  return rows, order
-end
+local rows_of = use.rows_of
 
 local tree -- a copy of the small one that a spec changes
 
-local function apply(files)
-  for path, text in pairs(files) do
-    if not pcall(linux.write, tree .. "/" .. path, text) then
-      linux.sh("mkdir -p " .. run.quote((tree .. "/" .. path):match("^(.*)/")))
-      linux.write(tree .. "/" .. path, text)
-    end
-  end
-end
+local function apply(files) use.apply(tree, files) end
 
--- The tree, and a stub of the library of NVIDIA's driver, which reads what is wrong in a file of the tree.
-local function tree_env()
-  return { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys", NVML_STUB = tree .. "/nvml",
-    KSTAT_NVML = run.build .. "/spec/nvml_stub.so" }
-end
+local function tree_env() return use.env(tree) end
 
 -- A capture of the tree with the files of f(0), and ten seconds later with those of f(n).
-local function two_samples(f, n)
-  local out = {}
-  for i, files in ipairs({ f(0), f(n) }) do
-    apply(files)
-    apply({ ["proc/uptime"] = ("%d.00 9.00\n"):format(5000 + 10 * i) })
-    local r = run.run({ "kstat", "-j", ":::", "nvidia:::none", "nvidia::/,/:none", env = tree_env() })
-    assert.equal("", r.err)
-    out[i] = r.out
-  end
-  local path = os.tmpname()
-  run.write_file(path, table.concat(out))
-  return path
-end
+local function two_samples(f, n) return use.two_samples(tree, f(0), f(n)) end
 
 -- The rows of an interval of ten seconds, see two_samples().
-local function look(f, n)
-  local path = two_samples(f, n)
-  local rows, order = rows_of({}, { KSTAT_SOURCE = path })
-  os.remove(path)
-  return rows, order
-end
+local function look(f, n) return use.look(tree, f(0), f(n)) end
 
 -- --- files, by a value -----------------------------------------------------------------------------
 
@@ -92,7 +48,7 @@ local function diskstats(busy, all)
 end
 
 local function rotational(n)
-  return { ["proc/diskstats"] = diskstats(n * 100, n), ["sys/block/sda/queue/rotational"] = "1\n" }
+  return { ["proc/diskstats"] = diskstats(n * 100, n == 0 and 0 or 20000), ["sys/block/sda/queue/rotational"] = "1\n" }
 end
 
 local function queue(n)
@@ -101,14 +57,14 @@ end
 
 -- sda is busy for that share of the time (all of it if nothing is given), sdb not at all
 local function io_pressure(n, busy)
-  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 100 * (busy or 100), n == 0 and 0 or 20000),
+  return { ["proc/diskstats"] = diskstats(n == 0 and 0 or 100 * (busy or 100), n == 0 and 0 or 40000),
     ["proc/pressure/io"] = pressure("io", "full")(n)["proc/pressure/io"] }
 end
 
-local function eth0(bytes, packets, drop, errors)
+local function eth0(bytes, packets, drop, errors, not_sent)
   return { ["proc/net/dev"] = "Inter-| Receive | Transmit\n face |bytes packets errs drop fifo frame compressed " ..
     "multicast|bytes packets errs drop fifo colls carrier compressed\n" ..
-    ("  eth0: %d %d %d %d 0 0 0 0 0 0 0 0 0 0 0 0\n"):format(bytes, packets, errors, drop) }
+    ("  eth0: %d %d %d %d 0 0 0 0 0 0 0 %d 0 0 0 0\n"):format(bytes, packets, errors, drop, not_sent or 0) }
 end
 
 local function conntrack(n)
@@ -179,11 +135,58 @@ end
 
 local VMSTAT = "nr_free_pages 250000\npgfault 1\n"
 
+-- Without pressure and without the times of those who wait.
+local function running(n)
+  return { ["proc/pressure"] = false, ["proc/schedstat"] = false, ["proc/stat"] =
+    ("cpu0 0 0 0 9 0 0 0 0 0 0\ncpu1 0 0 0 9 0 0 0 0 0 0\nprocs_running %d\nprocs_blocked 0\n"):format(
+      n == 0 and 99 or 2 * n) }
+end
+
+local function softirq(n)
+  return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 %d 0 0 0\ncpu1 0 0 0 %d 0 0 0 0 0 0\n"):format(
+    n == 0 and 0 or 1000 - 10 * n, 10 * n, n == 0 and 0 or 1000) }
+end
+
+local function without_pressure(path, format, factor)
+  local files = one_file(path, format, factor)
+  return function(n)
+    local found = files(n)
+    found["proc/pressure"] = false
+    return found
+  end
+end
+
+-- Events of ten seconds, n of them per second.
+local function event(name)
+  return one_file("proc/net/netstat", "TcpExt: ListenOverflows " .. name .. "\nTcpExt: 0 %d\n", 10)
+end
+
+local function commit(n)
+  return { ["proc/sys/vm/overcommit_memory"] = "2\n", ["proc/meminfo"] =
+    ("MemTotal: 900 kB\nMemAvailable: 800 kB\nCommitLimit: 100 kB\nCommitted_AS: %d kB\n"):format(n) }
+end
+
+local function reverse_path(n)
+  local files = event("IPReversePathFilter")(n)
+  files["proc/net/snmp"] = ("Ip: InReceives\nIp: %d\n"):format(n == 0 and 0 or 1000)
+  return files
+end
+
+local function swapped_out(n)
+  return { ["proc/vmstat"] = (VMSTAT .. "pswpout %d\n"):format(10 * n),
+    ["proc/meminfo"] = "MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: 20 kB\n" }
+end
+
 -- The row, what is measured, its state, a value below the limit and one at it, and the files by that value.
 local LIMITS = {
-  { "cpu all", "busy", "warning", 89, 90, function(n)
-    return { ["proc/stat"] = ("cpu0 %d 0 0 %d 0 0 0 0 0 0\n"):format(n * 10, n == 0 and 0 or 1000 - 10 * n) }
+  { "cpu all", "busy while others wait", "warning", 89, 90, function(n)
+    return { ["proc/stat"] = ("cpu0 %d 0 0 %d 0 0 0 0 0 0\n"):format(n * 10, n == 0 and 0 or 1000 - 10 * n),
+      ["proc/pressure/cpu"] = pressure("cpu", "some")(n == 0 and 0 or 40)["proc/pressure/cpu"] }
   end },
+  { "cpu all", "running", "warning", 1, 2, running },
+  { "cpu all", "running", "critical", 1, 4, running },
+  { "cpu all", "interrupts of one", "warning", 79, 80, softirq },
+  { "cpu all", "interrupts of one", "critical", 79, 95, softirq },
   { "cpu all", "steal", "critical", 9, 10, function(n)
     return { ["proc/stat"] = ("cpu0 0 0 0 %d 0 0 0 %d 0 0\n"):format(n == 0 and 0 or 1000 - 10 * n, n * 10) }
   end },
@@ -212,8 +215,12 @@ local LIMITS = {
   { "memory all", "pressure", "critical", 0, 40, pressure("memory", "some") },
   { "memory all", "all stalled", "warning", 9, 10, pressure("memory", "full") },
   { "memory all", "all stalled", "critical", 0, 20, pressure("memory", "full") },
-  { "memory all", "swapped out", "warning", 0.9, 1, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
-  { "memory all", "swapped out", "critical", 0, 100, one_file("proc/vmstat", VMSTAT .. "pswpout %d\n", 10) },
+  { "memory all", "swapped out", "warning", 0.9, 1, swapped_out },
+  { "memory all", "swapped out", "critical", 0, 100, swapped_out },
+  { "memory all", "stalled allocations", "warning", 9, 10,
+    without_pressure("proc/vmstat", VMSTAT .. "allocstall_normal %d\n", 10) },
+  { "memory all", "stalled allocations", "critical", 0, 100,
+    without_pressure("proc/vmstat", VMSTAT .. "allocstall_normal %d\n", 10) },
   { "memory all", "swapped in", "warning", 9, 10, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
   { "memory all", "swapped in", "critical", 0, 1000, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
   { "memory all", "from other nodes", "warning", 9, 10, function(n)
@@ -248,13 +255,24 @@ local LIMITS = {
   end },
   { "link eth0", "speed", "warning", 89, 90, function(n) return eth0(n * 12500000, n, 0, 0) end },
   { "link eth0", "dropped", "critical", 1, 2, function(n)
-    return eth0(0, n == 0 and 0 or 1000 - 10 * n, 10 * n, 0)
+    return eth0(0, n == 0 and 0 or 1000 - 10 * n, 0, 0, 10 * n)
   end },
+  { "link eth0", "unwanted", "warning", 99, 100, function(n) return eth0(0, 10 * n, 10 * n, 0) end },
   { "link eth0", "errors", "critical", 0, 1, function(n) return eth0(0, 0, 0, n) end },
   { "network all", "backlog dropped", "critical", 0.5, 1, one_file("proc/net/softnet_stat",
     "00000001 000000%d 00000000 0 0 0 0 0 00000000\n", 10) },
   { "network all", "listen overflows", "critical", 0, 1, one_file("proc/net/netstat",
     "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1 %d\n") },
+  { "network all", "refused SYNs", "critical", 0.9, 1, event("ListenDrops") },
+  { "network all", "SYN cookies", "warning", 9, 10, event("SyncookiesSent") },
+  { "network all", "socket backlog", "critical", 0.9, 1, event("TCPBacklogDrop") },
+  { "network all", "TCP memory", "warning", 0, 0.1, event("RcvPruned") },
+  { "network all", "TCP memory", "critical", 0, 1, event("TCPAbortOnMemory") },
+  { "network all", "TIME_WAIT overflow", "warning", 0.9, 1, event("TCPTimeWaitOverflow") },
+  { "network all", "reassembly", "warning", 0.9, 1, one_file("proc/net/snmp", "Ip: ReasmFails\nIp: %d\n", 10) },
+  { "network all", "reassembly", "critical", 0, 100, one_file("proc/net/snmp", "Ip: ReasmFails\nIp: %d\n", 10) },
+  { "network all", "reverse path", "warning", 1, 2, reverse_path },
+  { "network all", "reverse path", "critical", 1, 50, reverse_path },
   { "network all", "udp overflows", "critical", 0.9, 1, function(n)
     return { ["proc/net/snmp"] = ("Udp: InDatagrams RcvbufErrors\nUdp: %d %d\n"):format(
       n == 0 and 0 or 100000 - 1000 * n, 1000 * n) }
@@ -270,6 +288,8 @@ local LIMITS = {
     return { ["proc/loadavg"] = ("0.50 1.25 2.00 5/%d 9999\n"):format(n),
       ["proc/sys/kernel/threads-max"] = "1000\n", ["proc/sys/kernel/pid_max"] = "100\n" }
   end },
+  { "table commit", "promised", "warning", 89, 90, commit },
+  { "table commit", "promised up to the limit", "critical", 97, 98, commit },
   { "table conntrack", "entries", "warning", 89, 90, conntrack },
   { "table conntrack", "full", "critical", 94, 95, conntrack },
   { "table conntrack", "refused", "critical", 0, 1, one_file("proc/net/stat/nf_conntrack",
@@ -650,10 +670,10 @@ describe("kstatlua use of a capture", function()
     table.remove(list)
     assert.equal("ok", rows_with('"used":1', (table.unpack or unpack)(list))["process all"].state)
 
-    local function writer(busy, first, time)
+    local function writer(busy, first, time, wchan)
       return rows_with('"used":1', process(8, "dd", function(i)
         return ('"state":"%s","ppid":1,"size":9,"utime":0,"stime":%d,"minf":3'):format(i == 1 and first or "D",
-          i * time)
+          i * time) .. (wchan and (',"wchan":"%s"'):format(wchan) or "")
       end), function(i)
         return capture.kstat("sd", 0, "sda", "disk", 3, 0, i * 10, ('"reads":1,"writes":0,"rtime":%d.5,"wtime":0.0,' ..
           '"nread":1,"nwritten":0,"rlentime":0.0,"wlentime":0.0,"rcnt":0,"wcnt":0'):format(i * busy))
@@ -662,6 +682,9 @@ describe("kstatlua use of a capture", function()
     row = writer(0, "D", 0)
     assert.same({ "stuck 1", "dd[8]", "critical" }, { row.why, row.who, row.state })
     assert.same({ "", "", "" }, { writer(9, "D", 0).why, writer(0, "S", 0).why, writer(0, "D", 1).why })
+    row = writer(0, "D", 0, "rpc_wait_bit_killable")
+    assert.same({ "stuck 1", "dd[8] in rpc_wait_bit_killable" }, { row.why, row.who })
+    assert.equal("", writer(0, "D", 0, "__refrigerator").why, "frozen, as docker pause does")
   end)
 
   it("names the process that is near its limit of descriptors, and a clock that nobody keeps any more", function()
@@ -680,6 +703,35 @@ describe("kstatlua use of a capture", function()
     row, clock = with(990, -7)
     assert.same({ "descriptors 99%, descriptors used up 99%", "web[9]", "not synchronized 1" },
       { row.why, row.who, clock.why })
+  end)
+
+  it("names the address to which no port is left, and the user who connects there", function()
+    local function ports(used)
+      return rows_with('"used":1', function(i)
+        return capture.kstat("ports", 0, "tcp", "socket", 1, 0, i * 10,
+          ('"ports":28232,"used":%d,"to":"10.0.0.1:443","uid":33'):format(used))
+      end)["table ports"]
+    end
+    assert.equal("ok", ports(20000).state)
+    local row = ports(28232)
+    assert.same({ "critical", "entries 100%, full 100%", "10.0.0.1:443 by user 33" }, { row.state, row.why, row.who })
+  end)
+
+  it("names the user who is near his limit of threads, and never root", function()
+    local function user(uid, threads)
+      local list = {}
+      for pid = uid + 1, uid + 2 do
+        list[#list + 1] = process(pid, "sh", ('"state":"S","euid":%d,"nlwp":%d'):format(uid, threads / 2))
+        list[#list + 1] = function(i)
+          return capture.kstat("process", pid, "sh,fd", "process_fd", 1, 0, i * 10, '"open":1,"threads_limit":100')
+        end
+      end
+      return rows_with('"used":1', (table.unpack or unpack)(list))["process all"]
+    end
+    assert.same({ "", "" }, { user(1000, 88).why, user(0, 200).why })
+    local row = user(1000, 90)
+    assert.same({ "warning", "threads of a user 90%", "user 1000 with 90 of 100" }, { row.state, row.why, row.who })
+    assert.equal("critical", user(1000, 100).state)
   end)
 
   it("names processes that use the CPUs, the disk and memory", function()
@@ -704,6 +756,27 @@ describe("kstatlua use of a capture", function()
     assert.same({ "entries 99%, full 99%", "sh 4 threads, init 3 threads" }, { pids.why, pids.who })
     assert.same({ "pressure 30%, oom kills 1", "gzip[9] 4 faults/s, web.service" },
       { rows["memory all"].why, rows["memory all"].who })
+  end)
+
+  it("names no bystander where each process has less than a tenth, nor zombies that were reaped at once", function()
+    local list = { function(i)
+      return capture.kstat("pressure", 0, "cpu", "pressure", 1, 0, i * 10, ('"some_nsec":%d'):format(i * 9e9))
+    end }
+    for pid = 1, 60 do
+      list[pid + 1] = process(pid, "cc1", function(i)
+        return ('"state":"%s","ppid":1,"utime":%d,"stime":0'):format(i == 2 and "Z" or "R", i * 1e9)
+      end)
+    end
+    local rows = rows_with('"used":1', (table.unpack or unpack)(list))
+    assert.same({ "nobody can be named: each of 60 has less than a tenth", "" },
+      { rows["cpu all"].who, rows["process all"].why })
+  end)
+
+  it("says what a file system answers that shut itself down, and nothing of a tmpfs that is full by design", function()
+    local row = rows_with('"answered":0,"state":"Input/output error","device":"/dev/sdb1"')["fs /home"]
+    assert.same({ "critical", "no answer 1", "Input/output error of /dev/sdb1" }, { row.state, row.why, row.who })
+    assert.equal("ok", space(100, ',"fs_type":"tmpfs","capacity":65536').state)
+    assert.equal("critical", space(100, ',"fs_type":"tmpfs","capacity":1048576').state)
   end)
 
   it("takes names of groups and numbers of parents as they are, which may be no selectors", function()
@@ -758,7 +831,8 @@ describe("kstatlua use", function()
   -- Those that trees cannot have are in specs of their own.
   it("has a spec for every limit", function()
     local known = { ["process descriptors"] = true, ["process descriptors used up"] = true, ["process stuck"] = true,
-      ["process zombies"] = true, ["clock not synchronized"] = true,
+      ["process zombies"] = true, ["process threads of a user"] = true,
+      ["process threads used up"] = true, ["process blocked"] = true, ["clock not synchronized"] = true,
       ["disk disks missing"] = true, ["disk paths failed"] = true, ["link carrier changes"] = true,
       ["gpu no answer"] = true, ["gpu XID"] = true, ["gpu XID of a program"] = true }
     for _, case in ipairs(LIMITS) do
@@ -801,18 +875,26 @@ describe("kstatlua use", function()
     assert.equal("", run.run({ "kstatlua", "use", "-jx", "0.01", "1", env = small }).out)
   end)
 
+  it("says once that the kernel does not tell pressure", function()
+    local copy = linux.copy()
+    use.apply(copy, { ["proc/pressure"] = false })
+    local r = run.run({ "kstatlua", "use", "-x", "0.01", "2", env = use.env(copy) })
+    linux.remove(copy)
+    assert.equal("use: pressure is not known; the kernel has it with psi=1\n", r.err)
+  end)
+
   it("takes resources and names, with -x where they are well, too", function()
-    local function use(...)
+    local function said(...)
       local words = { "kstatlua", "use", ... }
       words[#words + 1], words[#words + 2], words.env = "0.01", "1", small
       local r = run.run(words)
       return r.out:match("^resource[^\n]*\n(.*)$"), r.err, r.status
     end
-    assert.same({ "all well: 8 disks\n", "", 0 }, { use("-x", "disk") })
-    assert.same({ "all well: 1 resource\n", "", 0 }, { use("-x", "cpu") })
-    assert.same({ "all well: 9 resources\n", "", 0 }, { use("-x", "disk", "cpu") })
-    assert.same({ "", "use: nothing here is called 'dsk'; did you mean 'disk'?\n", 1 }, { use("-x", "dsk") })
-    assert.matches("^disk +sda [^\n]*\n$", (use("sda")))
+    assert.same({ "all well: 8 disks\n", "", 0 }, { said("-x", "disk") })
+    assert.same({ "all well: 1 resource\n", "", 0 }, { said("-x", "cpu") })
+    assert.same({ "all well: 9 resources\n", "", 0 }, { said("-x", "disk", "cpu") })
+    assert.same({ "", "use: nothing here is called 'dsk'; did you mean 'disk'?\n", 1 }, { said("-x", "dsk") })
+    assert.matches("^disk +sda [^\n]*\n$", (said("sda")))
     local r = run.run({ "kstatlua", "use", "/", "0.01", "1" })
     assert.same({ "", 0 }, { r.err, r.status })
     assert.matches("^resource[^\n]*\nfs +/ [^\n]*\n$", r.out)

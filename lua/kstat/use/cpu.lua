@@ -7,8 +7,11 @@ local figures = require("kstat.use.figures")
 local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 
 local limits = {
-  { "cpu", "utilization", "busy", unit = "%", warning = 90, file = "/proc/stat",
-    reason = "All time but idle, of all CPUs. New work finds a CPU at once only while some are idle." },
+  { "cpu", "utilization", "busy", unit = "%", file = "/proc/stat",
+    reason = "All time but idle, of all CPUs. Without a limit: where nobody else waits, a busy machine is well." },
+  { "cpu", "utilization", "busy while others wait", unit = "%", warning = 90, quiet = true,
+    file = "/proc/stat, /proc/pressure/cpu: some",
+    reason = "The same while some thread was ready and had no CPU for 40 % of the time." },
   { "cpu", "saturation", "pressure", unit = "%", warning = 75, critical = 90, file = "/proc/pressure/cpu: some",
     reason = "Share of the time in which some thread was ready and had no CPU. Two CPUs that are busy for 60 % of " ..
       "the time at random reach 27 %, for 80 % 57 %. It counts up to the share for which the busiest CPU is busy: " ..
@@ -19,6 +22,14 @@ local limits = {
   { "cpu", "saturation", "waiting for one", unit = "threads", warning = 4, quiet = true,
     file = "/proc/schedstat: run_delay",
     reason = "Mean number of threads that waited for the CPU with the longest queue: programs may be bound to it." },
+  { "cpu", "saturation", "running", unit = "per CPU", warning = 2, critical = 4, quiet = true,
+    file = "/proc/stat: procs_running",
+    reason = "Threads that ran or were ready for each CPU, at the begin and at the end of the interval, where the " ..
+      "kernel tells neither pressure nor who waited." },
+  { "cpu", "saturation", "interrupts of one", unit = "%", warning = 80, critical = 95, quiet = true,
+    file = "/proc/stat: irq, softirq",
+    reason = "Share of the time that the CPU with most of it spent in interrupts: who is bound to it stands still, " ..
+      "and what it does not get done in time is dropped." },
   { "cpu", "saturation", "steal", unit = "%", critical = 10, file = "/proc/stat: steal",
     reason = "The hypervisor gave this time to other machines while work was ready here." },
   { "cpu", "errors", "machine checks", unit = "", critical = 1, file = "/proc/interrupts: MCE",
@@ -33,6 +44,7 @@ local limits = {
 
 local BUSY, IDLE = { "cpu_nsec_user", "cpu_nsec_kernel", "cpu_nsec_stolen" }, { "cpu_nsec_idle", "cpu_nsec_wait" }
 local unpack = table.unpack or unpack
+local WAIT = 40 -- percent of the time
 
 -- How many threads waited on average for each CPU, and for the one with most, which is that.
 local function waiting(d)
@@ -57,6 +69,15 @@ local function busiest(list)
   end))
 end
 
+-- The share that the CPU with most interrupts spent in them, in percent, and what it did: "cpu3 softirq".
+local function interrupted(d)
+  local share, k = figures.most(figures.select(d, "cpu::time"), function(k)
+    return figures.share(k, "nsec_softirq", "nsec_irq")
+  end)
+  local soft, hard = count(k, "nsec_softirq"), count(k, "nsec_irq")
+  return share, share and ("cpu%d %s"):format(k.instance, (hard or 0) > (soft or 0) and "irq" or "softirq")
+end
+
 -- The name of a CPU.
 local function cpu_of(k)
   return k and "cpu" .. k.instance
@@ -75,18 +96,25 @@ local function measure(d, add, _, prev)
   local waits, most, longest = waiting(d)
   local users = culprits.cpu(d, prev)
   local pressure = figures.share(d:lookup("pressure", 0, "cpu"), "some_nsec")
+  pressure = pressure and math.min(pressure, busiest(list) or 100)
+  local in_interrupts, interrupts_of = interrupted(d)
+  local running = not (pressure or waits) and figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_running")
   add("cpu", "all", {
     busy = percent(busy, all), steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,
-    pressure = pressure and math.min(pressure, busiest(list) or 100),
+    pressure = pressure, ["busy while others wait"] = (pressure or 0) >= WAIT and percent(busy, all) or nil,
     ["machine checks"] = count(d:lookup("intr", 0, "MCE"), "hard"), throttled = throttled,
-    ["power limited"] = limited,
-  }, { busy = users, waiting = users, pressure = users, ["waiting for one"] = cpu_of(longest),
+    ["power limited"] = limited, ["interrupts of one"] = in_interrupts,
+    running = running and list[1] and running / #list or nil,
+  }, { ["busy while others wait"] = users, running = users, ["interrupts of one"] = interrupts_of,
+    waiting = users, pressure = users,
+    ["waiting for one"] = cpu_of(longest),
     throttled = cpu_of(hot), ["power limited"] = cpu_of(hungry) })
 end
 
 return {
   limits = limits, measure = measure, processes = true,
-  select = { { module = "cpu", name = "/^(sys|sched|throttle)$/", class = "misc" },
+  select = { { module = "cpu", name = "/^(sys|sched|throttle|time)$/", class = "misc" },
+    { module = "unix", instance = 0, name = "sys" },
     { module = "pressure", name = "cpu", class = "pressure" },
     { module = "intr", name = "MCE", class = "interrupts" } },
 }

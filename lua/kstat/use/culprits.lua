@@ -28,6 +28,7 @@ end
 
 local MOST = 3 -- names
 local LEAST = 0.2 -- of the first one's figure
+local SHARE = 0.1 -- of what all processes together have: who has less is no culprit
 
 -- A number of bytes, as people read it.
 local function bytes(n)
@@ -42,22 +43,24 @@ function culprits.name(k)
 end
 
 -- The names of those kstats that have most of a figure, with the figure if there is a format; nil: none has any.
-local function top(list, figure, name, format)
-  local found = {}
+-- share: who has less of the sum is not named
+local function top(list, figure, name, format, share)
+  local found, sum = {}, 0
   for i = 1, #list do
     local n = figure(list[i])
     if n and n > 0 then
-      found[#found + 1] = { k = list[i], n = n, i = i }
+      found[#found + 1], sum = { k = list[i], n = n, i = i }, sum + n
     end
   end
   table.sort(found, function(a, b) return a.n > b.n or a.n == b.n and a.i < b.i end)
   local names = {}
   for i = 1, math.min(#found, MOST) do
-    if found[i].n >= LEAST * found[1].n then
+    if found[i].n >= math.max(LEAST * found[1].n, (share or 0) * sum) then
       names[i] = name(found[i].k) .. (format and " " .. format(found[i].n) or "")
     end
   end
-  return names[1] and table.concat(names, ", ")
+  return names[1] and table.concat(names, ", ") or found[1] and share and
+    ("nobody can be named: each of %d has less than a tenth"):format(#found) or nil
 end
 
 local function add(sum, n)
@@ -93,7 +96,7 @@ function culprits.cpu(d, prev)
     return top(list, function(p)
       local time = per_second(p, p.utime, p.stime, children[p.instance])
       return time and time >= 1e7 and time / 1e7
-    end, culprits.name, function(n) return ("%.0f%%"):format(n) end)
+    end, culprits.name, function(n) return ("%.0f%%"):format(n) end, SHARE)
   end
 end
 
@@ -103,7 +106,25 @@ end
 function culprits.memory(d)
   return function()
     return top(all_processes(d, {}, { rssize = "rssize" }), function(p) return number(p.rssize) end, culprits.name,
-      bytes)
+      bytes, SHARE)
+  end
+end
+
+--- The control groups that met their limit of memory.
+-- @tparam difference d
+-- @treturn function
+function culprits.limited(d)
+  return culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
+    function(n) return ("%.0f times/s at its limit"):format(n) end)
+end
+
+--- The processes that read most pages from disks because they were not in memory.
+-- @tparam difference d
+-- @treturn function
+function culprits.faulting(d)
+  return function()
+    return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, p.majf) end, culprits.name,
+      function(n) return ("%.0f faults/s"):format(n) end, SHARE)
   end
 end
 
@@ -112,15 +133,17 @@ end
 -- @tparam difference d
 -- @treturn function
 function culprits.pressure(d)
-  local limited = culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
-    function(n) return ("%.0f times/s at its limit"):format(n) end)
-  local function faulting()
-    return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, p.majf) end, culprits.name,
-      function(n) return ("%.0f faults/s"):format(n) end)
-  end
-  return function()
-    return limited() or faulting() or culprits.memory(d)()
-  end
+  local swapping = culprits.swapping(d)
+  return function() return swapping() or culprits.memory(d)() end
+end
+
+--- Who makes the machine swap: the control groups that met their limit of memory, or else the processes that read most
+-- pages from disks. Who merely holds much memory is not named.
+-- @tparam difference d
+-- @treturn function
+function culprits.swapping(d)
+  local limited, faulting = culprits.limited(d), culprits.faulting(d)
+  return function() return limited() or faulting() end
 end
 
 --- The programs that have most threads, all their processes together.
@@ -158,7 +181,7 @@ function culprits.io(d, prev, least)
       return n and n * p.elapsed >= (least or 0) and n
     end, function(p)
       return p.of and "ended children of " .. culprits.name(p.of) or culprits.name(p)
-    end, rate)
+    end, rate, SHARE)
   end
   return function()
     return moving() or

@@ -12,16 +12,18 @@ local limits = {
     reason = "Without a limit: a disk that serves many requests at once is not full at 100 %." },
   { "disk", "utilization", "busy rotational", unit = "%", warning = 90,
     file = "/proc/diskstats: io_ticks, /sys/block/*/queue/rotational",
-    reason = "The same of a disk with turning parts, which serves one request after the other." },
+    reason = "The same of a disk with turning parts, which serves one request after the other, while two requests " ..
+      "or more are there: with one nobody else waits, and disks of virtual machines say that they turn." },
   { "disk", "saturation", "queue", unit = "requests", file = "/proc/diskstats: time_in_queue",
     reason = "Mean number of requests in the queue and in service. Without a limit: disks differ." },
   { "disk", "saturation", "queue full", unit = "%", critical = 90, quiet = true,
     file = "/proc/diskstats: time_in_queue, /sys/block/*/queue/nr_requests",
     reason = "The queue has no room for more: programs wait before their requests are even queued." },
   { "disk", "saturation", "all stalled", unit = "%", critical = 5, quiet = true, file = "/proc/pressure/io: full",
-    reason = "Share of the time in which all work waited for I/O of the machine. It counts for disks that were busy " ..
-      "for half of that time or more, and had two requests at a time or more: one program that reads and waits " ..
-      "stalls nobody else." },
+    reason = "Share of the time in which all work waited for I/O of the machine; where the kernel does not tell it, " ..
+      "of the time in which CPUs were idle for that. It counts for disks that were busy for half of that time or " ..
+      "more, while two tasks waited at both ends of the interval, or four requests on average: one program that " ..
+      "reads ahead and waits stalls nobody else." },
   { "disk", "saturation", "slow", unit = "ms", warning = 200, critical = 1000, quiet = true,
     file = "/proc/diskstats: times of reads and writes",
     reason = "Mean time from a request to its answer, of five or more requests a second." },
@@ -63,9 +65,24 @@ local function is_not_live(d, k)
   return state and (state == "live" and 0 or 1) or nil, state
 end
 
--- The share of the interval in which all work waited for I/O of the machine, in percent.
-local function stalled_in(d)
-  return figures.share(d:lookup("pressure", 0, "io"), "full_nsec")
+-- The share of the interval in which all work waited for I/O of the machine, in percent, and how many tasks did so.
+local function stalled_in(d, prev)
+  local blocked = figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_blocked")
+  local stalled = figures.share(d:lookup("pressure", 0, "io"), "full_nsec")
+  if not stalled then
+    local cpus = figures.select(d, "cpu::sys")
+    local waited, idle = figures.sum_of(cpus, "cpu_nsec_wait"), figures.sum_of(cpus, "cpu_nsec_idle")
+    stalled = percent(waited, waited and idle and waited + idle)
+  end
+  return { share = stalled, blocked = blocked }
+end
+
+-- The share that counts for a disk: others than one program that reads ahead have to wait for it. queue: requests
+local function stalled_by(stalled, busy, queue)
+  if not (busy and stalled.share and queue) or busy < stalled.share / 2 then
+    return nil
+  end
+  return ((stalled.blocked or 0) >= 2 or queue >= 4) and stalled.share or nil
 end
 
 -- How many bytes make somebody known as the one who uses a disk, even if not all were looked at.
@@ -76,7 +93,7 @@ end
 
 -- What the limits are compared with, of one disk, and who is to blame. kept: see measure() of kstat.use.resources.
 local function one(d, k, stalled, prev, kept)
-  stalled = stalled or stalled_in(d)
+  stalled = stalled or stalled_in(d, prev)
   local function beside(what)
     return d:lookup(k.module, k.instance, k.name .. "," .. what)
   end
@@ -88,9 +105,10 @@ local function one(d, k, stalled, prev, kept)
   local is_dead, life = is_not_live(d, k)
   local users = culprits.io(d, prev, kept and not kept.has_io and half_of(k) or nil)
   return {
-    [rotational and "busy rotational" or "busy"] = busy, queue = queue,
+    busy = busy, queue = queue,
+    ["busy rotational"] = rotational and queue and queue >= 2 and busy or nil,
     ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
-    ["all stalled"] = busy and stalled and queue and busy >= stalled / 2 and queue >= 2 and stalled or nil,
+    ["all stalled"] = stalled_by(stalled, busy, queue),
     slow = service_time(k), ["not live"] = is_dead,
     ["failed requests"] = figures.count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
@@ -100,7 +118,7 @@ local function one(d, k, stalled, prev, kept)
 end
 
 local function measure(d, add, is_new, prev, kept)
-  local stalled = stalled_in(d)
+  local stalled = stalled_in(d, prev)
   for _, k in ipairs(figures.select(d, "class disk")) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
     if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
@@ -113,7 +131,8 @@ end
 return {
   limits = limits, measure = measure, one = one, processes = true,
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
-    { name = "*,dev", class = "device" }, { class = "device_queue" }, { class = "device_error" },
+    { module = "unix", instance = 0, name = "sys" }, { name = "*,dev", class = "device" },
+    { class = "device_queue" }, { class = "device_error" },
     { class = "device_state" }, { module = "nvme", class = "controller" },
     { module = "zfs/*", name = "state" }, { class = "cgroup" } },
 }

@@ -101,13 +101,26 @@ function figures.percent(part, of)
   return part and of and of > 0 and 100 * part / of or nil
 end
 
---- The share of the interval that a counter of nanoseconds says. Captures do not know its unit, so rate() is no help.
+--- The share of the interval that counters of nanoseconds say. Captures do not know their unit, so rate() is no help.
 -- @tparam kstat|nil k of a difference
--- @string statistic
+-- @param ... the names of statistics
 -- @treturn number|nil percent
-function figures.share(k, statistic)
-  local n = figures.per_second(k, statistic)
+function figures.share(k, ...)
+  local n = figures.per_second(k, ...)
   return n and math.min(n / 1e7, 100)
+end
+
+--- What a gauge was at both ends of an interval at least: what is there for a moment does not count.
+-- @tparam difference d
+-- @tparam sample|nil prev the earlier sample; nil: only the end is known
+-- @tparam table path module, instance and name of the kstat
+-- @string statistic
+-- @treturn number|nil
+function figures.lasting(d, prev, path, statistic)
+  local at_end = figures.now(d:lookup(unpack(path)), statistic)
+  local before = prev and prev:lookup(unpack(path))
+  local at_begin = before and before:get(statistic)
+  return at_end and type(at_begin) == "number" and math.min(at_begin, at_end) or at_end
 end
 
 return figures

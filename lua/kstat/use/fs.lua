@@ -11,7 +11,8 @@ local limits = {
   { "fs", "utilization", "space", unit = "%", warning = 90, file = "statvfs(3)",
     reason = "As df shows it: what root alone may use does not count. Time to clean up, or to grow." },
   { "fs", "utilization", "space, read only", unit = "%", file = "statvfs(3)",
-    reason = "Without a limit: nothing can be written there, and many such file systems are always full." },
+    reason = "Without a limit: nothing can be written there, and many such file systems are always full; so are " ..
+      "those of less than a megabyte in memory, which are made for one purpose." },
   { "fs", "utilization", "inodes", unit = "%", warning = 90, file = "statvfs(3)",
     reason = "Without inodes no file can be created, however much space there is." },
   { "fs", "saturation", "space full", unit = "%", critical = 98, quiet = true, file = "statvfs(3)",
@@ -25,9 +26,11 @@ local limits = {
     reason = "A btrfs lacks a device." },
   { "fs", "errors", "read only", unit = "", critical = 1, file = "statvfs(3), /proc/self/mountinfo",
     reason = "Mounted to be written, but read only: the kernel stops writing after an error." },
-  { "fs", "errors", "no answer", unit = "", critical = 1, file = "statvfs(3)",
-    reason = "The file system could not say how full it is: its server may be dead." },
+  { "fs", "errors", "no answer", unit = "", critical = 1, file = "statvfs(3), stat(2) of the mount point",
+    reason = "Who opens a file there waits or fails: the server may be dead, or the file system shut itself down." },
 }
+
+local SMALL = 1048576 -- bytes: a tmpfs that is smaller is made for a purpose, and full by design
 
 -- These are read only by their nature.
 local READ_ONLY = { squashfs = true, iso9660 = true, udf = true, erofs = true, cramfs = true, romfs = true }
@@ -42,20 +45,27 @@ local function stopped_writing(k)
   return is == 1 and not meant and 1 or 0
 end
 
+-- What a file system answers in place of figures, and its device: "Input/output error of sda1".
+local function why_silent(k, device)
+  local state = now(k, "state", "string")
+  return state and state ~= "no answer" and ("%s of %s"):format(state, device or k.name) or device
+end
+
 local function file_system(d, add, k, detailed)
   local used, available = now(k, "used"), now(k, "available")
   local space = percent(used, used and available and used + available)
   local inodes = percent(now(k, "inodes_used"), now(k, "inodes"))
   local answered, writable = now(k, "answered"), now(k, "read_only") ~= 1
   local device = now(k, "device_name", "string") or now(k, "device", "string")
+  local is_small = now(k, "fs_type", "string") == "tmpfs" and (now(k, "capacity") or SMALL) < SMALL
   local detail = d:lookup("ext4", 0, device or "")
   detailed[detail and detail.name or ""] = true
   add("fs", now(k, "mount_point", "string") or k.name, {
-    [writable and "space" or "space, read only"] = space, inodes = writable and inodes or nil,
-    ["space full"] = writable and space or nil, ["inodes full"] = writable and inodes or nil,
+    [writable and not is_small and "space" or "space, read only"] = space, inodes = writable and inodes or nil,
+    ["space full"] = writable and not is_small and space or nil, ["inodes full"] = writable and inodes or nil,
     errors = now(detail, "errors"),
     ["read only"] = stopped_writing(k), ["no answer"] = answered and 1 - answered,
-  }, { errors = device, ["read only"] = device, ["no answer"] = device }, k)
+  }, { errors = device, ["read only"] = device, ["no answer"] = answered == 0 and why_silent(k, device) or nil }, k)
 end
 
 -- What a btrfs counts belongs to no single mount; nor that of a file system mounted in another namespace.

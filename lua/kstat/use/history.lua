@@ -30,7 +30,7 @@ local KEPT = 100000 -- intervals, then all are forgotten
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function history.open(source)
-  local list = selector.list(1, (table.unpack or unpack)(resources.select({})))
+  local list = selector.list((table.unpack or unpack)(resources.select({})))
   local bounded = { only = list }
   for key, value in pairs(source) do
     bounded[key] = value
@@ -57,11 +57,11 @@ local function go(self, time)
     return true
   end
   self.at, self.sample = nil, nil
-  local changed, message, _, went = self.chain:seek(math.max(time, self.first), true, 1)
+  local ok, message, _, went = self.chain:seek(math.max(time, self.first), true, 1)
   if went == 1 then
-    changed, message = self.chain:update(true)
+    ok, message = self.chain:update(true)
   end
-  if changed == nil then
+  if not ok then
     return nil, message
   end
   self.at = self.chain:time_of_day()
@@ -100,7 +100,7 @@ end
 local function move(self, n)
   local from, cut = self.at, false
   while n > 0 do
-    if self.chain:update(true) == nil or self.chain:ended() then
+    if not self.chain:update(true) or self.chain:ended() then
       self.at = nil
       return nil
     end

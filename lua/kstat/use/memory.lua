@@ -9,16 +9,21 @@ local count, now, percent, per_second, share, sum_of = figures.count, figures.no
 
 local limits = {
   { "memory", "utilization", "used", unit = "%", warning = 90, file = "/proc/meminfo: MemTotal, MemAvailable",
-    reason = "Caches that can be dropped do not count. With the rest used, programs have to swap." },
+    reason = "Neither caches that can be dropped count, nor huge pages, which are set aside for programs that ask " ..
+      "for them. With the rest used, programs have to swap." },
   { "memory", "saturation", "pressure", unit = "%", warning = 20, critical = 40,
     file = "/proc/pressure/memory: some",
     reason = "Share of the time in which some thread waited for memory: reclaim, swap, pages read again." },
   { "memory", "saturation", "all stalled", unit = "%", warning = 10, critical = 20,
     file = "/proc/pressure/memory: full",
     reason = "Share of the time in which all work waited for memory and nothing went on." },
+  { "memory", "saturation", "stalled allocations", unit = "per s", warning = 10, critical = 100, quiet = true,
+    file = "/proc/vmstat: allocstall",
+    reason = "Times that who asked for memory had to find it first, where the kernel does not tell pressure." },
   { "memory", "saturation", "swapped out", unit = "pages/s", warning = 1, critical = 100,
     file = "/proc/vmstat: pswpout",
-    reason = "Memory was short. A few pages may have been idle for long; many are missed soon." },
+    reason = "Memory was short: less than a quarter is available, or somebody waited for it. Otherwise somebody " ..
+      "swaps idle pages out ahead of time. A few pages may have been idle for long; many are missed soon." },
   { "memory", "saturation", "swapped in", unit = "pages/s", warning = 10, critical = 1000, quiet = true,
     file = "/proc/vmstat: pswpin",
     reason = "Each of these pages was missed, and somebody waited until it was read." },
@@ -36,6 +41,10 @@ local limits = {
     reason = "When swap space is full, the next shortage of memory kills processes." },
 }
 
+local ALLOCSTALL = { "allocstall", "allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable",
+  "allocstall_device" }
+local unpack = table.unpack or unpack
+
 -- The share of pages that another node than the one that was wanted gave, of the node with most of them.
 local function foreign(d)
   return figures.most(figures.select(d, "lgrp::lgrp*"), function(k)
@@ -44,22 +53,36 @@ local function foreign(d)
   end)
 end
 
+-- What programs can use that do not ask for huge pages, in bytes: all, and how much of it is left.
+local function memory_of(info)
+  local total, available = now(info, "MemTotal"), now(info, "MemAvailable")
+  local pages, size = now(info, "HugePages_Total"), now(info, "Hugepagesize")
+  local huge = now(info, "Hugetlb") or pages and size and pages * size or 0
+  return total and math.max(total - huge, 0), available
+end
+
+local SHORT, WAITS = 25, 1 -- percent of memory that is available, of the time that somebody waits
+
 local function measure(d, add)
   local info, events, pressure = d:lookup("unix", 0, "meminfo"), d:lookup("unix", 0, "vm_events"),
     d:lookup("pressure", 0, "memory")
   local controllers = figures.select(d, "edac::mc*")
-  local total, available = now(info, "MemTotal"), now(info, "MemAvailable")
-  local users = culprits.pressure(d)
+  local total, available = memory_of(info)
+  local waits = share(pressure, "some_nsec")
+  local left = percent(available, total)
+  local is_short = not left or left < SHORT or (waits or 0) >= WAITS
+  local users, swapping = culprits.pressure(d), culprits.swapping(d)
   local elsewhere, node = foreign(d)
   add("memory", "all", {
-    used = percent(total and available and total - available, total),
-    pressure = share(pressure, "some_nsec"), ["all stalled"] = share(pressure, "full_nsec"),
-    ["swapped out"] = per_second(events, "pswpout"), ["swapped in"] = per_second(events, "pswpin"),
+    used = left and math.max(100 - left, 0), pressure = waits,
+    ["stalled allocations"] = not waits and per_second(events, unpack(ALLOCSTALL)) or nil,
+    ["all stalled"] = share(pressure, "full_nsec"),
+    ["swapped out"] = is_short and per_second(events, "pswpout") or nil, ["swapped in"] = per_second(events, "pswpin"),
     ["from other nodes"] = elsewhere, ["oom kills"] = count(events, "oom_kill"),
     uncorrected = sum_of(controllers, "ue_count"), corrected = sum_of(controllers, "ce_count"),
   }, {
-    used = culprits.memory(d), pressure = users, ["all stalled"] = users, ["swapped out"] = users,
-    ["swapped in"] = users, ["from other nodes"] = node and "node " .. node.instance,
+    used = culprits.memory(d), pressure = users, ["all stalled"] = users, ["stalled allocations"] = users,
+    ["swapped out"] = swapping, ["swapped in"] = swapping, ["from other nodes"] = node and "node " .. node.instance,
     ["oom kills"] = culprits.groups(d, function(k) return count(k, "oom_kills") end),
   })
   local swap, free = now(info, "SwapTotal"), now(info, "SwapFree")

@@ -15,20 +15,55 @@ local limits = {
     reason = "Open files and sockets of the process that is nearest to its limit of them (ulimit -n)." },
   { "process", "saturation", "descriptors used up", unit = "%", critical = 99, quiet = true, file = "the same",
     reason = "At its limit a program cannot open files nor take connections." },
+  { "process", "utilization", "threads of a user", unit = "%", warning = 90, file = "/proc/PID/limits: Max processes",
+    reason = "Threads of the user, but for root, who is nearest to the limit of them that his processes have " ..
+      "(ulimit -u)." },
+  { "process", "saturation", "threads used up", unit = "%", critical = 99, quiet = true, file = "the same",
+    reason = "At that limit a user cannot start anything." },
   { "process", "saturation", "stuck", unit = "", critical = 1, file = "/proc/PID/stat: state D",
     reason = "Processes that no signal wakes and that did nothing in the interval, while no disk was busy: the file " ..
-      "system is frozen, or its server or device does not answer." },
+      "system is frozen, or its server or device does not answer. Groups that somebody stopped do not count." },
   { "process", "errors", "zombies", unit = "", warning = 50, file = "/proc/PID/stat: state Z",
-    reason = "Processes that ended and that their parent does not wait for: each holds a number until that ends." },
+    reason = "Processes that ended and that their parent did not wait for all the time: each holds a number until " ..
+      "that ends." },
+  { "process", "saturation", "blocked", unit = "", warning = 20, critical = 100, quiet = true,
+    file = "/proc/stat: procs_blocked",
+    reason = "Tasks that waited for I/O at both ends of the interval, where the kernel does not tell pressure." },
   { "clock", "errors", "not synchronized", unit = "", warning = 1, file = "adjtimex(2)",
     reason = "Somebody kept the clock in step, and does no more. Of a clock that was never kept nothing is said." },
 }
 
--- The process that is nearest to its limit of descriptors, in percent. x: a sample or a difference.
+-- The process that is nearest to its limit of descriptors, in percent, and the limits of threads by PID. x: a sample or
+-- a difference.
 local function descriptors(x)
-  return figures.most(assert(core.figures(x, WITH_DESCRIPTORS, { open = "open", limit = "limit" })), function(p)
+  local of_threads = {}
+  local share, of = figures.most(assert(core.figures(x, WITH_DESCRIPTORS, { open = "open", limit = "limit",
+    threads = "threads_limit" })), function(p)
+    of_threads[p.instance] = type(p.threads) == "number" and p.threads or nil
     return type(p.open) == "number" and type(p.limit) == "number" and figures.percent(p.open, p.limit) or nil
   end)
+  return share, of, of_threads
+end
+
+-- The share of the limit of threads that the user has who is nearest to it, and a text about him.
+local function threads_of_users(list, of_threads)
+  local users, most_of = {}, nil
+  for _, p in ipairs(list) do
+    local user = type(p.euid) == "number" and p.euid ~= 0 and (users[p.euid] or { threads = 0, limit = math.huge })
+    if user then
+      users[p.euid] = user
+      user.threads = user.threads + (type(p.nlwp) == "number" and p.nlwp or 0)
+      user.limit = math.min(user.limit, of_threads[p.instance] or math.huge)
+    end
+  end
+  local most
+  for uid, user in pairs(users) do
+    local share = user.limit < math.huge and figures.percent(user.threads, user.limit)
+    if share and (not most or share > most) then
+      most, most_of = share, ("user %d with %d of %d"):format(uid, user.threads, user.limit)
+    end
+  end
+  return most, most_of
 end
 
 local SLOW = 5 -- seconds for which that is kept
@@ -36,10 +71,10 @@ local SLOW = 5 -- seconds for which that is kept
 local function descriptors_kept(kept)
   local time = core.sample_taken(kept.now)
   if not kept.descriptors or time - kept.descriptors.time >= SLOW then
-    local share, of = descriptors(kept.now)
-    kept.descriptors = { time = time, share = share, of = of }
+    local share, of, of_threads = descriptors(kept.now)
+    kept.descriptors = { time = time, share = share, of = of, of_threads = of_threads }
   end
-  return kept.descriptors.share, kept.descriptors.of
+  return kept.descriptors.share, kept.descriptors.of, kept.descriptors.of_threads
 end
 
 -- True if a disk was busy for half of the time.
@@ -48,27 +83,38 @@ local function is_any_disk_busy(d)
   return most and most >= 0.5
 end
 
--- Whether a process in state D was not woken all the time; those of the kernel aside.
-local function is_stuck(d, prev, p)
-  local k, before = d:lookup("process", p.instance, p.name), prev and prev:lookup("process", p.instance, p.name)
-  return (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 and before and
-    before:get("state") == "D"
+-- The state that a process had in a sample; nil: it was not there.
+local function state_in(sample, p)
+  local k = sample:lookup("process", p.instance, p.name)
+  return k and k:get("state")
 end
 
--- Processes that are stuck; parents of zombies with their number, and how many these are; and whether there are any
--- processes at all.
+-- Whether a group was stopped by somebody, as `docker pause` does.
+local function is_frozen(p)
+  return type(p.wchan) == "string" and p.wchan:find("refrigerator", 1, true) ~= nil
+end
+
+-- Whether a process in state D was not woken all the time; those of the kernel aside.
+local function is_stuck(d, prev, p)
+  local k = d:lookup("process", p.instance, p.name)
+  return (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 and prev and
+    state_in(prev, p) == "D"
+end
+
+-- Processes that are stuck; parents of zombies with their number, and how many these are; and all processes.
 local function in_trouble(d, prev)
   local stuck, parents, zombies = {}, {}, 0
-  local idle, list = not is_any_disk_busy(d), assert(core.figures(d, PROCESSES, { state = "state", ppid = "ppid" }))
+  local idle, list = not is_any_disk_busy(d), assert(core.figures(d, PROCESSES, { state = "state", ppid = "ppid",
+    wchan = "wchan", euid = "euid", nlwp = "nlwp" }))
   for _, p in ipairs(list) do
-    if p.state == "Z" then
+    if p.state == "Z" and (not prev or state_in(prev, p) == "Z") then
       local parent = type(p.ppid) == "number" and p.ppid or 0
       zombies, parents[parent] = zombies + 1, (parents[parent] or 0) + 1
-    elseif p.state == "D" and idle and is_stuck(d, prev, p) then
-      stuck[#stuck + 1] = culprits.name(p)
+    elseif p.state == "D" and idle and not is_frozen(p) and is_stuck(d, prev, p) then
+      stuck[#stuck + 1] = culprits.name(p) .. (p.wchan and " in " .. p.wchan or "")
     end
   end
-  return stuck, parents, zombies, #list > 0
+  return stuck, parents, zombies, list
 end
 
 -- The parent of most zombies.
@@ -90,16 +136,21 @@ local function parent_of(d, parents)
 end
 
 local function processes(d, add, prev, kept)
-  local stuck, parents, zombies, known = in_trouble(d, prev)
-  local share, of
+  local stuck, parents, zombies, list = in_trouble(d, prev)
+  local share, of, of_threads
   if prev or not kept then -- the first picture of a screen does not wait for them
-    share, of = (kept and descriptors_kept or descriptors)(kept or d)
+    share, of, of_threads = (kept and descriptors_kept or descriptors)(kept or d)
   end
+  local threads, user = threads_of_users(list, of_threads or {})
   local who = of and culprits.name(of)
+  local blocked = not d:lookup("pressure", 0, "io") and
+    figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_blocked") or nil
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
-    stuck = known and #stuck or nil, zombies = zombies,
-  }, { descriptors = who, ["descriptors used up"] = who, zombies = parent_of(d, parents),
+    ["threads of a user"] = threads, ["threads used up"] = threads,
+    stuck = list[1] and #stuck or nil, zombies = zombies, blocked = blocked,
+  }, { descriptors = who, ["descriptors used up"] = who, ["threads of a user"] = user,
+    ["threads used up"] = user, zombies = parent_of(d, parents),
     stuck = table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
 end
 
@@ -119,5 +170,6 @@ end
 return {
   limits = limits, measure = measure, processes = true,
   select = { { module = "unix", instance = 0, name = "clock" }, { class = "process_fd" },
+    { module = "unix", instance = 0, name = "sys" }, { module = "pressure", name = "io", class = "pressure" },
     { class = "disk" } },
 }

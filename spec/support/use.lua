@@ -1,0 +1,70 @@
+-- What kstatlua use says of a capture, and of a tree of files that changes within ten seconds.
+local assert = require("luassert")
+local cjson = require("cjson")
+local linux = require("support.linux")
+local run = require("support.run")
+
+local use = {}
+
+--- Runs use on a capture or a tree (env). Returns the rows of its last report by "resource name", and their order.
+function use.rows_of(words, env)
+  local command = { "kstatlua", "use", "-j", env = env }
+  for _, word in ipairs(words) do
+    command[#command + 1] = word
+  end
+  local r = run.run(command)
+  assert.equal("", r.err)
+  assert.equal(0, r.status)
+  local rows, order = {}, {}
+  for line in r.out:gmatch("[^\n]+") do
+    local row = cjson.decode(line)
+    local id = row.resource .. " " .. row.name
+    order[#order + 1] = not rows[id] and id or nil
+    rows[id] = row
+  end
+  return rows, order
+end
+
+--- Writes files of a tree; of one that is `false` the tree has none.
+function use.apply(tree, files)
+  for path, text in pairs(files) do
+    local full = tree .. "/" .. path
+    if not text then
+      linux.sh("rm -rf " .. run.quote(full))
+    elseif not pcall(linux.write, full, text) then
+      linux.sh("mkdir -p " .. run.quote(full:match("^(.*)/")))
+      linux.write(full, text)
+    end
+  end
+end
+
+--- The environment of a tree, with a stub of the library of NVIDIA's driver, which reads what is wrong in a file of it.
+function use.env(tree)
+  return { KSTAT_PROC = tree .. "/proc", KSTAT_SYS = tree .. "/sys", NVML_STUB = tree .. "/nvml",
+    KSTAT_NVML = run.build .. "/spec/nvml_stub.so" }
+end
+
+--- A capture of the tree with the files `before`, and ten seconds later with those of `after`. Returns its path.
+function use.two_samples(tree, before, after)
+  local out = {}
+  for i, files in ipairs({ before, after }) do
+    use.apply(tree, files)
+    use.apply(tree, { ["proc/uptime"] = ("%d.00 9.00\n"):format(5000 + 10 * i) })
+    local r = run.run({ "kstat", "-j", ":::", "nvidia:::none", "nvidia::/,/:none", "process", env = use.env(tree) })
+    assert.equal("", r.err)
+    out[i] = r.out
+  end
+  local path = os.tmpname()
+  run.write_file(path, table.concat(out))
+  return path
+end
+
+--- The rows of an interval of ten seconds, see two_samples().
+function use.look(tree, before, after)
+  local path = use.two_samples(tree, before, after)
+  local rows, order = use.rows_of({}, { KSTAT_SOURCE = path })
+  os.remove(path)
+  return rows, order
+end
+
+return use
