@@ -92,6 +92,7 @@ local function show(what, given)
   local run = top.run
   what.is_replay = is_past(given)
   if what.batch or not top.possible() then
+    what.remembered = nil
     run = require("kstat.top.batch").run
     what.count, what.interval = not given.interval and 1 or given.count, given.interval or 1
   elseif what.is_replay then
@@ -101,6 +102,12 @@ local function show(what, given)
   end
   what.host = given.host or (what.only_past or what.is_replay and not what.past) and "replay" or nil
   local ok, message = run(what)
+  if what.remembered then
+    local saved, why = what.remembered:save()
+    if not saved then
+      tool.warn("what was chosen is not kept: " .. why)
+    end
+  end
   for _, ks in ipairs(chains) do
     tool.warnings(ks) -- those that nobody could see below the screen
   end
@@ -235,7 +242,9 @@ local function show_views(given)
     about, message = sort_of(first, given.sort)
     about = about or wrong(message)
   end
+  local remembered = require("kstat.top.remembered")
   return show({ views = list, view = first.name, filter = given.filter, batch = given.batch,
+    remembered = remembered.open(remembered.place()),
     selectors = first.name == ANY and given.selectors or nil, -- the chains of other views are without what they name
     about = about }, given)
 end
@@ -265,7 +274,7 @@ local function print_view(given)
       if report.complete then
         report.complete(row, of)
       end
-      rows[#rows + 1] = passes(order.words(report, row)) and row or nil
+      rows[#rows + 1] = passes(report, row) and row or nil
     end
     return rows
   end

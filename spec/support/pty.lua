@@ -41,7 +41,7 @@ function M.start(line, width, height)
   local self = setmetatable({ lock = lock, socket = socket }, session)
   open[self] = true
   self:tmux("-f /dev/null new-session -d -x %d -y %d %s", width or 80, height or 24, run.quote(
-    ("exec 9>%s; flock -s 9; export LC_ALL=C.UTF-8 TZ=UTC; %s"):format(lock, line)))
+    ("exec 9>%s; flock -s 9; export LC_ALL=C.UTF-8 TZ=UTC XDG_STATE_HOME=%s.state; %s"):format(lock, lock, line)))
   return self
 end
 
@@ -88,6 +88,7 @@ function session:close()
     open[self] = nil
     local r = self:tmux("kill-server; flock -w 60 %s true", self.lock)
     os.remove(self.lock)
+    run.shell("rm -rf " .. run.quote(self.lock .. ".state"))
     assert(r.status == 0, "a program runs on without its terminal")
   end
 end

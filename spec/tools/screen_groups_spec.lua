@@ -242,7 +242,7 @@ end
 
 local function link(name, t, bytes, drops, speed)
   return capture.kstat("link", 0, name, "net", 1, 0, t, (('"rbytes64":%d,"obytes64":%d,"ipackets64":%d,' ..
-    '"opackets64":%d,"norcvbuf":%d,"noxmtbuf":0,"ierrors":0,"oerrors":0,"link_state":1,"link_duplex":2%s')
+    '"opackets64":%d,"norcvbuf":0,"noxmtbuf":%d,"ierrors":0,"oerrors":0,"link_state":1,"link_duplex":2%s')
     :format(bytes * t, 2 * bytes * t, 10 * t, 30 * t, drops * t, speed and ',"ifspeed":' .. speed or "")))
 end
 

@@ -55,10 +55,13 @@ end
 describe("the first view", function()
   it("says within an interval that the CPUs are short, who takes them, and since when", function()
     local text = window("cpu", 2, 80)
-    assert.matches("\n CRITICAL cpu: busy 100%%, pressure %d+%.%d%% " .. start("cpu", text) ..
-      "\n   most: cpuhog%[%d+%] %d+%%, cpuhog%[%d+%] %d+%%, cpuhog%[%d+%] %d+%%  %d others are ok\n", text)
+    assert.matches("\n CRITICAL cpu: busy while others wait 100%%, " ..
+      "pressure %d+%.%d%% " .. start("cpu", text) ..
+      "\n   most: cpuhog%[%d+%] %d+%%, cpuhog%[%d+%] %d+%%, cpuhog%[%d+%] %d+%%  " ..
+      "%d others are ok\n", text)
     text = window("cpu", 12)
-    assert.matches("\n CRITICAL cpu: busy 100%%, pressure 9%d%.%d%% " .. start("cpu", text) .. "%s+most: cpuhog", text)
+    assert.matches("\n CRITICAL cpu: busy while others wait 100%%, pressure 9%d%.%d%% " ..
+      start("cpu", text) .. "%s+most: cpuhog", text)
     assert.matches("\n last 4 min +%-+%+#+ now\n", text)
     assert.matches("\n cpu +100 9%d%.%d%% pressure +[%d.]+ +[%d.]+ +[%d.]+ +%- .* CRITICAL\n memory ", text)
   end)
@@ -153,10 +156,11 @@ describe("the first view", function()
       app:lines(100, 60, false)
       actions.act(app, "e")
       local text = table.concat(app:lines(100, 60, false), "\n")
-      assert.matches("\n cpu: %a+ " .. start("cpu", text) .. "\n busy 100%%, pressure .*%(cpuhog", text)
-      assert.matches("\n \n utilization: busy, " ..
+      assert.matches("\n cpu: %a+ " .. start("cpu", text) ..
+        "\n busy while others wait 100%%, pressure .*%(cpuhog", text)
+      assert.matches("\n \n utilization: busy while others wait, " ..
         "warning from 90%%; now [%d.]+%%\n   last minute: [.:=+*#@-]+  from [%d.]+%% to 100%%, mean [%d.]+%%\n" ..
-        "   /proc/stat\n   All time but idle", text)
+        "   /proc/stat, /proc/pressure/cpu: some\n   The same while some thread was ready", text)
       return true
     end)
   end)
@@ -172,14 +176,15 @@ describe("the first view", function()
       to[#to + 1] = report.enter({ resource = resource, name = "x" }) or "nowhere"
     end
     assert.same({ { view = "processes", sort = "CPU%" }, { view = "processes", sort = "RSS" },
-      { view = "cgroups", sort = "IO/s", disk = "x" }, { view = "cgroups", filter = "x" }, "nowhere" }, to)
+      { view = "cgroups", sort = "IO/s", disk = "x" }, { view = "cgroups", filter = "cgroup=x" }, "nowhere" }, to)
   end)
 
   it("is never wider than the window, and shortens no reason", function()
     for _, width in ipairs({ 20, 40, 80 }) do
       local text = window("cpu", 5, width, 40)
       local head = text:match("^[^\n]*\n(.-)last 4 min"):gsub("\n +", " ")
-      assert.matches("cpu: busy 100%%, pressure %d+%.%d%% since %S+ most: cpuhog%[%d+%] %d+%%, cpuhog", head)
+      assert.matches("cpu: busy while others wait 100%%, pressure %d+%.%d%% since %S+ " ..
+        "most: cpuhog%[%d+%] %d+%%, cpuhog", head)
       assert.matches(" %d others are ok", head)
       for line in text:match("\n(.-last 4 min[^\n]*)"):gmatch("[^\n]+") do
         assert.truthy(#line <= width, line)

@@ -144,7 +144,8 @@ describe("the view of any statistics", function()
 
   it("leads to the view that is about a row's kstat", function()
     local enter = statistics.sections[1].enter
-    assert.same({ view = "processes", filter = "sh" }, enter({ class = "process_io", kstat_name = "sh,io" }))
+    assert.same({ view = "processes", filter = "pid=7" },
+      enter({ class = "process_io", kstat_name = "sh,io", instance = 7 }))
     assert.same({ view = "disks", filter = "vda" }, enter({ class = "disk", kstat_name = "vda" }))
     assert.same({ view = "published", filter = "job_ns" },
       enter({ class = "misc", kstat_name = "job_ns", publisher = "shop" }))

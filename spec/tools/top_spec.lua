@@ -37,7 +37,7 @@ describe("keys", function()
     assert.equal("up down right left", parsed("\27[A\27[B\27OC\27OD"))
     assert.equal("home end home end pageup pagedown delete insert",
       parsed("\27[H\27[F\27[1~\27[4~\27[5~\27[6~\27[3~\27[2~"))
-    assert.equal("up other other q", parsed("\27[1;5A\27[15~\27OPq"))
+    assert.equal("up f5 f1 q", parsed("\27[1;5A\27[15~\27OPq"))
     assert.equal("escape q", parsed("\27q"))
   end)
 

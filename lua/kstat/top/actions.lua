@@ -6,6 +6,7 @@
 -- @module kstat.top.actions
 local order = require("kstat.top.order")
 local overlays = require("kstat.top.overlays")
+local prompts = require("kstat.top.prompts")
 
 local actions = {}
 
@@ -105,12 +106,56 @@ local function sort_by(direction)
     end
     at = at == 0 and direction < 0 and 1 or at -- from no column to the last one, or the first one
     local i = list[(at - 1 + direction) % #list + 1]
-    local title = part.columns[i].title
-    part.sort = part.report:column_of(title) == i and title or part.columns[i].key
-    part.table.sort = i
-    part.up, part.by, part.offset = false, nil, 0
-    app:again()
+    app:sort(part, i)
   end
+end
+
+-- Sorts the first table by the column that has one of these titles; a view without one gives its place to processes.
+local function sort_named(...)
+  local titles = { ... }
+  return function(app)
+    local title = app:has_column(titles[1]) or app:has_column(titles[2])
+    if title then
+      app.shown.at, app.shown.selected, app.shown.parts[1].reverse = 1, nil, false
+      app:sort(app.shown.parts[1], app.shown.parts[1].report:column_of(title))
+      return "sample"
+    elseif not app:view_of("processes") or app.shown.view.name == "processes" and app.shown.parts[1].columns then
+      app.message = ("this view has no column %s"):format(titles[1])
+      return nil
+    end
+    app.before = { app.shown }
+    app:show("processes")
+    app:sort_by_title(app.shown.parts[1], titles[1])
+    return "sample"
+  end
+end
+
+-- Shows command lines, or hides them.
+local function commands(app)
+  local part = app:part()
+  local i = part.columns and part.report:column_of("COMMAND")
+  if not i then
+    app.message = "this view has no command lines"
+    return
+  end
+  local is_shown = false
+  for _, at in ipairs(part.table.shown or {}) do
+    is_shown = is_shown or at == i
+  end
+  part.table.hidden[i], part.table.forced[i] = is_shown or nil, not is_shown or nil
+end
+
+-- Marks the process of the selected row, and goes to the next row.
+local function mark(app)
+  local part, row = app:part(), app:row()
+  local process = prompts.process_of(row)
+  if not process then
+    app.message = "space marks processes, for signals; Z pauses"
+    return
+  end
+  local id, marks = order.identity(part, row), app.shown.marks
+  marks[id] = not marks[id] and process or nil
+  app:select((app:selected_index() or 1) + 1)
 end
 
 local function reverse(app)
@@ -131,9 +176,11 @@ local function tree(app)
   app.message = "this view has no tree"
 end
 
-local function choose_columns(app)
-  if app:part().columns then
-    app.overlay = overlays.columns()
+local function choose_column(make)
+  return function(app)
+    if app:part().columns then
+      app.overlay = make()
+    end
   end
 end
 
@@ -191,77 +238,44 @@ local function show_help(app)
   app.overlay = overlays.help()
 end
 
--- --- prompts ------------------------------------------------------------------------------------------
-
-local function set_filter(app, wanted)
-  app:set_filter(wanted)
-  app:again()
-end
-
-local function show_all(app)
-  set_filter(app, "")
-end
-
-local function filter(app)
-  app.overlay = nil
-  show_all(app)
-  app.prompt = { label = "/", text = "", changed = set_filter, cancelled = show_all, done = function(self)
-    if self.problem then
-      show_all(self)
-    end
-  end }
-end
-
-local function go(app)
-  app.prompt = { label = "time: ", text = "", hint = require("kstat.top.past").FORMS, done = function(_, time)
-    return time ~= "" and { "to", time } or nil
-  end }
-end
-
-local function typed(app, key)
-  local prompt = app.prompt
-  local called
-  if key == "enter" then
-    app.prompt, called = nil, prompt.done
-  elseif key == "escape" then
-    app.prompt, app.problem, called = nil, nil, prompt.cancelled
-  else
-    if key == "backspace" then
-      prompt.text = prompt.text:gsub("[%z\1-\127\194-\244][\128-\191]*$", "")
-    elseif #key == 1 or key:byte() >= 0x80 then
-      prompt.text = prompt.text .. key
-    end
-    called = prompt.changed
-  end
-  return called and called(app, prompt.text) or nil
-end
-
 -- --- keys ---------------------------------------------------------------------------------------------
 
 local function past(name, value)
   return function() return { name, value } end
 end
 
+local function quit() return "quit" end
+
+local function pause(app)
+  if app.mode == "past" then
+    app.message = "the past stands still; left and right go a sample"
+    return nil
+  end
+  app.mode = app.mode == "live" and "paused" or app.mode == "paused" and "live" or app.mode
+  return "interval"
+end
+
 local KEYS = {
-  q = function() return "quit" end,
-  h = show_help, ["?"] = show_help, e = explain, ["/"] = filter, g = go, v = tree,
-  o = of_table(choose_columns), r = of_table(reverse), ["<"] = of_table(sort_by(-1)), [">"] = of_table(sort_by(1)),
+  q = quit, f10 = quit, h = show_help, ["?"] = show_help, f1 = show_help, e = explain,
+  ["/"] = prompts.search, f3 = prompts.search, ["\\"] = prompts.filter, f4 = prompts.filter, g = prompts.time,
+  u = prompts.exactly("user", "user: "), p = prompts.exactly("pid", "PID: "), v = tree, t = tree, f5 = tree,
+  P = of_table(sort_named("CPU%", "CPU")), M = of_table(sort_named("RSS", "MEM")), T = of_table(sort_named("TIME")),
+  I = of_table(sort_named("IO/s")), c = of_table(commands), K = prompts.signal, f9 = prompts.signal, [" "] = mark,
+  F = function(app)
+    app:forget()
+    app.message = "columns, orders and filters are forgotten"
+    return "sample"
+  end,
+  o = of_table(choose_column(overlays.columns)), f6 = of_table(choose_column(overlays.sorting)), r = of_table(reverse),
+  ["<"] = of_table(sort_by(-1)), [">"] = of_table(sort_by(1)),
   enter = enter, backspace = back, tab = function(app) app:next_part() end,
   ["+"] = change_interval(1), ["="] = change_interval(1), ["-"] = change_interval(-1),
   up = scroll(0, -1), down = scroll(0, 1), k = scroll(0, -1), j = scroll(0, 1), pageup = scroll(-1, 0),
-  pagedown = scroll(1, 0), home = scroll(0, -1e9), ["end"] = scroll(0, 1e9),
-  [" "] = function(app)
-    if app.mode == "past" then
-      app.message = "the past stands still; left and right go a sample"
-      return nil
-    end
-    app.mode = app.mode == "live" and "paused" or app.mode == "paused" and "live" or app.mode
-    return "interval"
-  end,
+  pagedown = scroll(1, 0), home = scroll(0, -1e9), ["end"] = scroll(0, 1e9), Z = pause,
   ["."] = function(app) return app.mode == "past" and { "step", 1 } or "step" end,
   escape = function(app)
-    app.shown.selected = nil
-    show_all(app)
+    app.shown.selected, app.shown.marks = nil, {}
+    prompts.show_all(app)
   end,
   left = past("step", -1), right = past("step", 1), ["["] = past("by", -60), ["]"] = past("by", 60),
   ["{"] = past("by", -3600), ["}"] = past("by", 3600), N = past("change", -1), n = past("change", 1),
@@ -271,7 +285,7 @@ for i = 1, 9 do
   KEYS[tostring(i)] = show(i)
 end
 
-local CLOSING = { escape = true, enter = true, backspace = true, e = true, q = true } -- an overlay
+local CLOSING = { escape = true, enter = true, backspace = true, e = true, q = true, f10 = true } -- an overlay
 
 --- Does what a key asks for.
 -- @tparam app app
@@ -282,7 +296,7 @@ function actions.act(app, key)
   if key == "ctrl-c" then
     return "quit"
   elseif app.prompt then
-    return typed(app, key)
+    return prompts.typed(app, key)
   elseif app.overlay then
     local own = app.overlay.keys and app.overlay.keys[key]
     if own then

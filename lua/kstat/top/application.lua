@@ -34,6 +34,7 @@ local function new_part(section, screen)
   local own = given.sort or report.sort
   local title = type(own) == "string" and own or nil
   return { report = report, given = given, rows = {}, order = {}, texts = {}, offset = 0, room = 0, reverse = false,
+    own_sort = title, own_by = type(own) == "function",
     sort = title and title:gsub("^%-", "") or nil, up = title ~= nil and title:find("^%-") ~= nil,
     by = type(own) == "function" and own or nil }
 end
@@ -41,7 +42,13 @@ end
 -- What is kept of a view that was shown.
 local function open_view(self, view, about)
   local shown = { view = view, screen = { live = true, tick = 0, about = about }, parts = {},
-    filter = about and about.filter or "", at = 1 }
+    filter = about and about.filter or "", at = 1, marks = {} }
+  if not about and self.remembered then
+    self.remembered:each(view.name, 0, function(what, how)
+      shown.tree = shown.tree or what == "tree"
+      shown.filter = what == "filter" and order.filter(how) and how or shown.filter
+    end)
+  end
   shown.passes = order.filter(shown.filter)
   for i, section in ipairs(view.sections) do
     shown.parts[i] = new_part(section, shown.screen)
@@ -50,6 +57,7 @@ local function open_view(self, view, about)
   if about and about.sort then
     first.sort, first.up, first.by = about.sort, about.up or false, nil
   end
+  shown.remembered = not about and self.remembered or nil
   shown.groups = self.group(shown)
   return shown
 end
@@ -58,15 +66,17 @@ end
 -- @tparam table given `views` (an array), `view` (the name of the first), `interval` (seconds), `host`,
 -- `filter` (text), `coloured` (boolean), `strict` (boolean: an error in a report ends it all, and is not a message in
 -- the last line), `group` (fun(shown): the groups of sections that share a chain, see kstat.top.sampling), `window`
--- (its first size, with `width`, `height` and `utf8`)
+-- (its first size, with `width`, `height` and `utf8`), `remembered` (see kstat.top.remembered)
 -- @treturn app
 function app.new(given)
   local size = given.window or { width = 80, height = 24, utf8 = false }
   local self = setmetatable({ views = given.views, interval = given.interval or 1, host = given.host or "",
     coloured = given.coloured, strict = given.strict, group = given.group, kept = {}, before = {}, mode = "live",
-    width = size.width, height = size.height, utf8 = size.utf8 }, app)
+    width = size.width, height = size.height, utf8 = size.utf8, remembered = given.remembered,
+    message = given.remembered and given.remembered.problem }, app)
   self:show(given.view or self.views[1].name, given.about)
   self.kept[self.shown.view.name] = self.shown
+  self.shown.said = { filter = given.filter, sort = given.about and given.about.sort }
   if given.filter then
     self:set_filter(given.filter)
   end
@@ -84,6 +94,53 @@ function app:view_of(name)
     end
   end
   return nil
+end
+
+--- The title of a column that the first table of the view has.
+-- @string|nil title
+-- @treturn string|nil nil: it has none, or none yet
+function app:has_column(title)
+  local part = self.shown.parts[1]
+  return title and part.columns and part.report:column_of(title) and title
+end
+
+--- Sorts a table by a column of that title, the largest first; it may have no columns yet.
+-- @tparam table part
+-- @string title
+function app:sort_by_title(part, title)
+  if part.columns then
+    self:sort(part, part.report:column_of(title))
+  else
+    part.sort, part.up, part.by, part.is_sorted = title, false, nil, true
+  end
+end
+
+--- Takes what was chosen in the views that were shown into what is remembered.
+function app:remember()
+  for _, shown in pairs(self.remembered and self.kept or {}) do
+    self.remembered:take(shown)
+  end
+end
+
+--- Forgets what was chosen, now and before: all views are as they were at first.
+function app:forget()
+  local name = self.shown.view.name
+  if self.remembered then
+    self.remembered:forget()
+  end
+  self.kept, self.before = {}, {}
+  self:show(name)
+end
+
+--- Sorts a table by a column, the largest first, which is shown from then on.
+-- @tparam table part
+-- @int i the number of the column
+function app:sort(part, i)
+  local title = part.columns[i].title
+  part.sort = part.report:column_of(title) == i and title or part.columns[i].key
+  part.table.sort, part.table.hidden[i] = i, nil
+  part.up, part.by, part.offset = false, nil, 0
+  self:again()
 end
 
 --- Shows a view; as it was left, or anew if it is about something: then it is not what the key of the view shows.
@@ -105,10 +162,23 @@ end
 -- --- ticks --------------------------------------------------------------------------------------
 
 -- The columns of a part, known when its chain is open.
-local function prepare(part, chain)
+local function prepare(shown, part, chain)
   local report = part.report
   report:open_columns(part.given, chain)
   part.columns, part.table = report.columns, screen_table.new(report.columns, report.narrow)
+  local hidden, forced = part.table.hidden, part.table.forced
+  for number, other in ipairs(shown.remembered and shown.parts or {}) do
+    shown.remembered:each(shown.view.name, other == part and number or -1, function(what, how)
+      local title = how:gsub("^%-", "")
+      local i = report:column_of(what == "sort" and title or how)
+      if i and what == "sort" and not part.is_sorted then
+        part.sort, part.up, part.by = title, title ~= how, nil
+      elseif i and what ~= "sort" then
+        hidden[i], forced[i] = what == "hide" or nil, what == "keep" or nil
+      end
+    end)
+  end
+  hidden[part.sort and report:column_of(part.sort) or 0] = nil
 end
 
 -- The rows of a part that the filter leaves; and those that stay behind them: lines of text, and totals.
@@ -124,7 +194,7 @@ local function chosen(part, filter)
       if complete then
         complete(row, part.given)
       end
-      list[#list + 1] = (filter == nil or filter(order.words(part, row))) and row or nil
+      list[#list + 1] = (filter == nil or filter(part, row)) and row or nil
     end
   end
   return list, texts
@@ -177,7 +247,7 @@ end
 local function make_rows(self, part, group)
   tell(self, part)
   if not part.columns then
-    prepare(part, group.chain)
+    prepare(self.shown, part, group.chain)
   end
   local ok, rows = pcall(part.report.rows_of, part.report, group.d, group.now, group.prev, part.given,
     group.chain)

@@ -12,6 +12,7 @@ local keys = require("kstat.top.keys")
 local machine = require("kstat.top.machine")
 local picture = require("kstat.picture")
 local sampling = require("kstat.top.sampling")
+local seen = require("kstat.top.seen")
 
 local top = {}
 
@@ -38,7 +39,7 @@ function run:sample(again)
   local ok, complete
   if self.past then
     ok, complete = sampling.past(groups, self.past)
-    app.shown.screen.past = self.past
+    app.shown.screen.past, self.past.recent = self.past, app.shown.screen.recent
   else
     ok, complete = self.sampling:live(groups, app.interval, again)
     app.shown.screen.past = nil
@@ -56,6 +57,9 @@ function run:sample(again)
   local now = groups[1].now
   app.shown.screen.elapsed = groups[1].prev and groups[1].d.elapsed or nil
   app:take(require("kstat.tool").clock(now), not self.past)
+  if not self.past and not self.sampling.is_replay then
+    self.seen:add(groups, now.time_of_day)
+  end
   self.ticks, self.complete = self.ticks + 1, complete
   app.message = app.message or sampling.warning(groups)
 end
@@ -86,7 +90,13 @@ function run:travel(action)
     return
   elseif entered then
     local p, message = require("kstat.top.past").open(self.source)
-    if not p then
+    local is_seen, remark = false, nil
+    if not p and not self.source and not self.sampling.is_replay then
+      is_seen, remark = self.seen:enter()
+    end
+    if is_seen then
+      p, app.message, self.complete = self.seen, remark, true
+    elseif not p then
       app.message = message
       return
     end
@@ -103,7 +113,7 @@ function run:travel(action)
       end
       ok, message = self.past[what](self.past, action[2])
     end
-    app.message = message
+    app.message = message or app.message
     if not ok and entered and what == "to" then
       self:live() -- no time was typed
     end
@@ -249,7 +259,7 @@ end
 -- `about` (see app:show), `color` (see kstat.colour), `host` (a name for the first line; nil: that of this machine),
 -- `source` (what the past is read from, see kstat.top.past; nil: what was recorded of this machine), `past` (a past, in
 -- which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean: `open` opens one,
--- which goes on by itself)
+-- which goes on by itself), `remembered` (see kstat.top.remembered)
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message: the terminal or the chain could not be read
@@ -261,10 +271,11 @@ function top.run(given)
     return nil, message
   end
   local self = setmetatable({ screen = screen, sampling = sampling.new(given.open, given.is_replay), ticks = 0,
-    pending = "", typed = {}, past = given.past, source = given.source, only_past = given.only_past }, run)
+    pending = "", typed = {}, past = given.past, source = given.source, only_past = given.only_past,
+    seen = seen.new() }, run)
   self.app = application.new({ views = given.views, view = given.view, interval = given.interval,
     filter = given.filter, about = given.about, host = given.host or machine.host(),
-    coloured = colour.wanted(given.color), group = sampling.group, window = terminal })
+    coloured = colour.wanted(given.color), group = sampling.group, window = terminal, remembered = given.remembered })
   self.app.mode = given.past and "past" or "live"
   core.looping(true)
   local ok, problem = xpcall(function()
@@ -276,6 +287,7 @@ function top.run(given)
   end, with_traceback)
   core.looping(false)
   screen:close()
+  self.app:remember()
   if not ok and getmetatable(problem) == FAILED then
     return nil, problem.message
   elseif not ok then

@@ -2,16 +2,19 @@
 --
 -- A key is a character as it was typed ("q", "/", "é"), or a name: "up", "down", "left", "right",
 -- "pageup", "pagedown", "home", "end", "insert", "delete", "enter", "tab", "backspace", "escape",
--- "ctrl-c", "ctrl-l". What has no name here (function keys, pasted control bytes) is "other".
+-- "f1" to "f10", "ctrl-c", "ctrl-l". What has no name here (pasted control bytes) is "other".
 --
 -- @module kstat.top.keys
 local keys = {}
 
 local CONTROL = { ["\r"] = "enter", ["\n"] = "enter", ["\t"] = "tab", ["\8"] = "backspace", ["\127"] = "backspace",
   ["\3"] = "ctrl-c", ["\12"] = "ctrl-l" }
-local FINAL = { A = "up", B = "down", C = "right", D = "left", H = "home", F = "end" }
+local FINAL = { A = "up", B = "down", C = "right", D = "left", H = "home", F = "end", P = "f1", Q = "f2", R = "f3",
+  S = "f4" }
 local NUMBERED = { ["1"] = "home", ["2"] = "insert", ["3"] = "delete", ["4"] = "end", ["5"] = "pageup",
-  ["6"] = "pagedown", ["7"] = "home", ["8"] = "end" }
+  ["6"] = "pagedown", ["7"] = "home", ["8"] = "end", ["11"] = "f1", ["12"] = "f2", ["13"] = "f3", ["14"] = "f4",
+  ["15"] = "f5", ["17"] = "f6", ["18"] = "f7", ["19"] = "f8", ["20"] = "f9", ["21"] = "f10" }
+local CONSOLE = { A = "f1", B = "f2", C = "f3", D = "f4", E = "f5" } -- behind a second bracket
 
 -- The key that starts with the escape at `at`, and where the next one starts; nil: there is more to come.
 local function escape(bytes, at)
@@ -26,6 +29,13 @@ local function escape(bytes, at)
     return FINAL[letter] or "other", at + 3
   elseif introducer ~= "[" then
     return "escape", at + 1
+  end
+  local of_console = bytes:match("^%[(.?)", at + 2)
+  if of_console then
+    if of_console == "" then
+      return nil
+    end
+    return CONSOLE[of_console] or "other", at + 4
   end
   local parameters, final, behind = bytes:match("^([\48-\63]*)[\32-\47]*([\64-\126])()", at + 2)
   if final then

@@ -5,6 +5,7 @@
 --
 -- @module kstat.top.order
 local core = require("kstat.core")
+local tool = require("kstat.tool")
 
 local order = {}
 
@@ -23,17 +24,33 @@ function order.wanted(text)
   return core.pattern(text:find("^/.*[^\\]/[imsxnU]*$") and text or text .. "/")
 end
 
+-- What rows are compared with as a whole, and not as a text that is somewhere in them.
+local EXACT = {
+  user = function(row, wanted) return row.user == wanted end,
+  pid = function(row, wanted) return row.pid ~= nil and ("%.0f"):format(row.pid) == wanted end,
+  cgroup = function(row, wanted) -- with the groups below it
+    local within = (wanted .. "/"):gsub("^//$", "/")
+    return ((row.path or "") .. "/"):find(within, 1, true) == 1 or ((row.group or "") .. "/"):find(within, 1, true) == 1
+  end,
+}
+
 --- Compiles a filter.
--- @string text see order.wanted()
--- @treturn[1] fun(text:string):boolean
+-- @string text see order.wanted(); or `user=NAME`, `pid=NUMBER`, `cgroup=PATH`: rows of exactly that one
+-- @treturn[1] fun(part:table,row:row):boolean
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function order.filter(text)
+  local field, value = text:match("^(%l+)=(.+)$")
+  local is_it = EXACT[field]
+  if is_it then
+    value = field == "user" and tool.user_name(tonumber(value)) or value
+    return function(_, row) return is_it(row, value) end
+  end
   local wanted, message = order.wanted(text)
   if type(wanted) == "string" then
-    return function(name) return name:lower():find(wanted, 1, true) ~= nil end
+    return function(part, row) return order.words(part, row):lower():find(wanted, 1, true) ~= nil end
   end
-  return wanted and function(name) return wanted:matches(name) end or nil, message
+  return wanted and function(part, row) return wanted:matches(order.words(part, row)) end or nil, message
 end
 
 -- Whether the value x comes before y: numbers from the largest, texts from A; what is missing (false) is last in

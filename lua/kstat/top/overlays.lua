@@ -20,9 +20,13 @@ local columns = {}
 columns.__index = columns
 
 function columns:lines(app, width)
-  local part, out = app:part(), { " Columns: up and down, space shows or hides one, o is the end" }
+  local part, out = app:part(), { self.title }
   for i, column in ipairs(part.columns) do
-    local line = (" [%s] %-10s %s"):format(part.table.hidden[i] and " " or "x", column.title ~= "" and column.title or
+    local is_marked = not part.table.hidden[i]
+    if self.sorts then
+      is_marked = part.table.sort == i
+    end
+    local line = (" [%s] %-10s %s"):format(is_marked and "x" or " ", column.title ~= "" and column.title or
       column.key or "", column.about or "")
     line = text.cut(text.harmless(line, app.utf8), width)
     out[#out + 1] = i == self.chosen and ("\27[7m%s\27[0m"):format(line) or line
@@ -51,11 +55,24 @@ columns.keys = {
   end,
 }
 columns.keys.enter = columns.keys[" "]
+columns.sorting_keys = setmetatable({ f6 = close, enter = function(self, app)
+  app:sort(app:part(), self.chosen)
+  close(self, app)
+end }, { __index = columns.keys })
+columns.sorting_keys[" "] = columns.sorting_keys.enter
 
 --- The list of the columns of the table that keys are about: each can be shown or not.
 -- @treturn overlay
 function overlays.columns()
-  return setmetatable({ chosen = 1, at = 0 }, columns)
+  return setmetatable({ chosen = 1, at = 0,
+    title = " Columns: up and down, space shows or hides one, o is the end" }, columns)
+end
+
+--- The same list, to choose the column that sorts.
+-- @treturn overlay
+function overlays.sorting()
+  return setmetatable({ chosen = 1, at = 0, sorts = true, keys = columns.sorting_keys,
+    title = " Sort by: up and down, enter chooses" }, columns)
 end
 
 -- --- reasons ----------------------------------------------------------------------------------------
@@ -102,15 +119,18 @@ local HELP = {
   "up down      select a row; page up, page down, home, end; tab: the next table",
   "enter        who uses the selected (or the first) row; backspace: back",
   "e            why it is in its state: the rule, the file, the last values",
-  "<  >         sort by the column to the left, to the right;  r  the other way",
-  "/            rows with a text, or that match /a regular expression/",
-  "escape       no selection, all rows",
-  "v            as a tree;  o  which columns are shown",
-  "space        pause and go on;  .  a sample at once;  +  -  longer, shorter",
+  "P M T I      sort by CPU, memory, time, I/O;  F6  by any column;  r  the other way",
+  "<  >         sort by the column to the left, to the right",
+  "F3 /         search: select a row with a text, or that matches /a regular expression/",
+  "F4 \\         filter: only rows with it;  u  of a user;  p  a PID;  escape  all rows",
+  "F5 t v       as a tree;  o  which columns are shown;  c  command lines",
+  "F9 K         a signal to the selected process, or to those that space marks",
+  "F            forget columns, orders and filters, which are kept for the next start",
+  "Z            pause and go on;  .  a sample at once;  +  -  longer, shorter",
   "left right   a sample back and forth;  [ ]  a minute;  { }  an hour;  L  live",
   "g            go to a time: 14:32, yesterday 3:12, 2026-11-22 3:12, -3h",
   "N  n         the moment before, behind, at which a state changed",
-  "h  ?         this, and back;  ctrl-l  draws all anew;  q  back, the end",
+  "F1 h ?       this, and back;  ctrl-l  draws all anew;  q  F10  back, the end",
   "",
 }
 
@@ -138,7 +158,7 @@ function help.lines(_, app, width)
   return out
 end
 
-help.keys = { h = close, ["?"] = close }
+help.keys = { h = close, ["?"] = close, f1 = close }
 
 --- The keys, and what the columns of the view mean.
 -- @treturn overlay

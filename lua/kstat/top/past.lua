@@ -30,8 +30,8 @@ end
 
 -- Goes to the next sample. nil: there is none, or it cannot be read, which the message says.
 local function forth(self)
-  local changed, message = self.chain:update(true)
-  if changed == nil then
+  local ok, message = self.chain:update(true)
+  if not ok then
     return nil, message
   elseif self.chain:ended() then
     return nil, LAST
@@ -41,8 +41,8 @@ end
 
 -- Goes n samples back, or to the first one. Returns how many; nil and a message.
 local function back(self, n)
-  local changed, message, what, went = self.chain:previous(true, n)
-  if changed == nil then
+  local ok, message, what, went = self.chain:previous(true, n)
+  if not ok then
     return what == "ENODATA" and 0 or nil, message
   end
   return went
@@ -51,8 +51,8 @@ end
 -- Goes to n samples before the latest one at or before a time; where there is none that is the first one. Returns how
 -- many samples it is before; nil and a message.
 local function locate(self, time, n)
-  local changed, message, _, went = self.chain:seek(math.max(time, self.first), true, n)
-  if changed == nil then
+  local ok, message, _, went = self.chain:seek(math.max(time, self.first), true, n)
+  if not ok then
     return nil, message
   end
   return went
@@ -225,7 +225,7 @@ function moment:samples(selectors)
   end
   local ok, message = true, nil
   if not same then
-    self.taken, self.asked, self.list = nil, {}, selector.list(2, (table.unpack or unpack)(selectors))
+    self.taken, self.asked, self.list = nil, {}, selector.list((table.unpack or unpack)(selectors))
     for i = 1, #selectors do
       self.asked[i] = selectors[i]
     end

@@ -110,9 +110,9 @@ local function advance(self, group, oldest, select, stay)
     end
   elseif not stay then
     core.sample_freeze(group.now)
-    local changed
-    changed, message = group.chain:update()
-    if changed == nil then
+    local ok
+    ok, message = group.chain:update()
+    if not ok then
       return nil, message
     elseif group.chain:ended() then
       return false
@@ -125,10 +125,12 @@ local function advance(self, group, oldest, select, stay)
   if not now then
     return nil, message
   end
-  -- By the clock, and not by the sample: the time of a recorded tree of /proc is another one.
-  local is_old = before and not group.chain:is_replay() and group.at < oldest
+  -- By the clock, and not by the sample: the time of a recorded tree of /proc is another one. Live is_cut() does not
+  -- count, as the first interval of a screen is short.
+  local is_replay = group.chain:is_replay()
+  local is_cut = is_replay and group.chain:is_cut() or not is_replay and before and group.at < oldest
   group.at = core.gethrtime()
-  take(group, now, before and not is_old and not group.chain:is_cut() and before or nil)
+  take(group, now, not is_cut and before or nil)
   return true
 end
 
@@ -178,6 +180,17 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string
 function sampling.past(groups, p)
+  if p.is_seen then
+    for _, group in ipairs(groups) do
+      local now, prev = p:samples(group)
+      if not now then
+        return nil, "this view was not shown then; L is live"
+      end
+      group.live = group.live or group.now
+      take(group, now, prev)
+    end
+    return true
+  end
   local now, prev = p:samples(union(groups))
   if not now then
     return nil, prev
@@ -195,6 +208,7 @@ end
 function sampling.forget(list, p)
   for _, shown in pairs(list) do
     for _, group in ipairs(shown.groups) do
+      group.now, group.live = group.live or group.now, nil
       if group.chain == p.chain then
         group.chain, group.now, group.prev = nil, nil, nil
       end

@@ -1,8 +1,8 @@
 --- The rows of a report as a table of a screen: lines that are as wide as the window.
 --
 -- Columns are as wide as what they have shown; the first text takes the room that the others leave and is shortened in
--- the middle. In a window that is too narrow the columns with the largest `priority` leave. A last column that is
--- `whole` goes on in the next line.
+-- the middle. In a window that is too narrow the columns with the largest `priority` leave, but not the one that sorts.
+-- A last column that is `whole` takes what is left: it goes on in the next line, or ends there if it says so.
 --
 -- @module kstat.top.table
 local colour = require("kstat.colour")
@@ -36,10 +36,10 @@ end
 --- Prepares columns for a table.
 -- @tparam {column,...} columns of kstat.report.declare
 -- @tparam[opt] boolean narrow names take no more room than they need
--- @treturn table with `columns`, `hidden` (by number: columns that nobody wants to see), `shown` (the numbers of those
--- that the last lines had)
+-- @treturn table with `columns`, `hidden` (by number: columns that nobody wants to see), `forced` (by number: those
+-- that stay in a narrow window), `shown` (the numbers of those that the last lines had)
 function screen_table.new(columns, narrow)
-  local self = { columns = columns, hidden = {}, widths = {} }
+  local self = { columns = columns, hidden = {}, forced = {}, widths = {} }
   local stretches
   self.flexible, stretches = flexible(columns)
   self.least = stretches and not narrow and STEADY or 0
@@ -52,8 +52,11 @@ end
 
 -- The room that a column needs at least; that of the flexible one is given.
 local function need_of(self, i, flexible_room)
-  return i == self.flexible and flexible_room or self.columns[i].whole and math.min(self.widths[i], LEAST_WHOLE) or
-    self.widths[i]
+  local column = self.columns[i]
+  if column.whole then
+    return column.elide == "end" and LEAST_WHOLE or math.min(self.widths[i], LEAST_WHOLE)
+  end
+  return i == self.flexible and flexible_room or self.widths[i]
 end
 
 -- The place in the list of the column that leaves first: of the largest priority the last one. Those of priority 1 stay
@@ -62,7 +65,7 @@ local function first_to_leave(self, list, over)
   local worst, most = nil, over and 1 or 2
   for at, i in ipairs(list) do
     local priority = self.columns[i].priority or 1
-    if i ~= self.flexible and priority >= most then
+    if i ~= self.flexible and i ~= self.sort and not self.forced[i] and priority >= most then
       worst, most = at, priority
     end
   end
@@ -114,8 +117,10 @@ local function shortened(column, shown, room)
   if #shown <= room then
     return shown -- no character takes more columns than bytes
   end
-  return column.whole and text.wrap(shown, room, 0) or column.elide == "end" and text.cut(shown, room) or
-    text.shorten(shown, room)
+  if column.elide == "end" then
+    return (text.cut(shown, room))
+  end
+  return column.whole and text.wrap(shown, room, 0) or text.shorten(shown, room)
 end
 
 -- The columns by which the name of a row of a tree is indented.

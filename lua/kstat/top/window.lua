@@ -79,7 +79,9 @@ local function part_lines(self, part, room, spare, out)
   local shown, left = self.shown, room + spare
   for i, row in ipairs(rows) do
     local chosen = shown.selected and part == self:part() and order.identity(part, row) == shown.selected
+    local is_marked = next(shown.marks) and shown.marks[order.identity(part, row) or ""]
     for _, line in ipairs(lines[i]) do
+      line = is_marked and "*" .. line:sub(2) or line
       if left > 0 then
         out[#out + 1] = chosen and ("\27[7m%s\27[0m"):format(text.fit(line, self.width)) or line
         left = left - 1
@@ -111,7 +113,7 @@ local function last_line(self)
     local name = ("%d%s"):format(i, view.label or view.name)
     parts[i] = #self.views > 1 and (view == shown.view and ("\27[7m%s\27[27m"):format(name) or name) or nil
   end
-  local filter = shown.filter ~= "" and " /" .. text.harmless(shown.filter, self.utf8) or ""
+  local filter = shown.filter ~= "" and " \\" .. text.harmless(shown.filter, self.utf8) or ""
   local _, number = self:view_of(shown.view.name)
   local this = (" %d%s"):format(number, shown.view.label or shown.view.name)
   local all, line = parts[1] and " " .. table.concat(parts, " ") or "", nil

@@ -248,6 +248,8 @@ local USUAL = {
   column("WRITE/s", "write", rate, "bytes to be written to disks per second"),
   column("THREADS", "nlwp", "%d", "threads", 3),
 }
+local COMMAND = { "COMMAND", "command", align = "left", whole = true, elide = "end", priority = 4,
+  about = "command line; where the window is wide, or with the key c" }
 
 local ALL = {}
 for i, usual in ipairs(USUAL) do
@@ -271,10 +273,12 @@ for _, one in ipairs({
   extra("ICX/s", "forced", count, "context switches because something else got the CPU, per second"),
   extra("FDS", "open", "%d", "open file descriptors"),
   { "CGROUP", "group", align = "left", hidden = true, priority = 4, about = "control group" },
-  { "COMMAND", "command", align = "left", hidden = true, priority = 4, elide = "end", about = "command line" },
+  COMMAND,
 }) do
   ALL[#ALL + 1] = one
 end
+
+USUAL[#USUAL + 1] = COMMAND
 
 local function select_of(...)
   local list = { { class = "process" } }
@@ -293,5 +297,5 @@ return {
   name = "processes", none = "no processes; a recording has those that were named to its recorder",
   sections = { declare("Processes: what they use and wait for, and what they read and write.", rows,
     select_of("sched", "io", "status", "cgroup", "args", "fd"), ALL, "CPU%") },
-  section = declare("Processes that tell most.", telling, select_of("sched", "io"), USUAL),
+  section = declare("Processes that tell most.", telling, select_of("sched", "io", "args"), USUAL),
 }

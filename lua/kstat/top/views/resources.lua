@@ -242,7 +242,7 @@ local ENTER = {
 
 local function enter(row)
   local to = ENTER[row.resource]
-  return to and { view = to.view, sort = to.sort, filter = row.resource == "cgroup" and row.name or nil,
+  return to and { view = to.view, sort = to.sort, filter = row.resource == "cgroup" and "cgroup=" .. row.name or nil,
     disk = row.resource == "disk" and row.name or nil }
 end
 

@@ -226,7 +226,11 @@ local BELOW = { process = "processes", cgroup = "cgroups", disk = "disks", net =
 -- What the key enter shows of a row: the view that is about its kstat.
 local function enter(row)
   local view = row.publisher and "published" or BELOW[row.class:match("^[^_]*")]
-  return view and { view = view, filter = row.kstat_name:match("^[^,]*") }
+  local name = row.kstat_name:match("^[^,]*")
+  if view == "processes" or view == "cgroups" then
+    name = view == "processes" and ("pid=%.0f"):format(row.instance) or "cgroup=" .. name
+  end
+  return view and { view = view, filter = name }
 end
 
 local section = report({
