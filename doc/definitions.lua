@@ -38,15 +38,19 @@ for _, kind in ipairs({ "named", "intr", "io", "timers", "histogram", "latency",
 end
 -- What comments have no form for.
 local MORE = {
-  ["kstat"] = "---@field _VERSION string", ["kstat.stats"] = "---@field LBOUND_INF string\n---@field UBOUND_INF string",
-  ["kstat.object"] = "---@field [string] table<integer, table<string, table<string, kstat.value>>>",
+  ["kstat"] = "---@field _VERSION string name and version of the module",
+  ["kstat.stats"] = "---@field LBOUND_INF string flag: a histogram's first bucket is open\n"
+    .. "---@field UBOUND_INF string flag: its last bucket is open",
+  ["kstat.object"] = "---@field [string] table<integer, table<string, table<string, kstat.value>>> instances of a "
+    .. "module, see kstat.path",
   ["kstat.distribution"] = "---@operator add(kstat.distribution): kstat.distribution\n"
     .. "---@operator sub(kstat.distribution): kstat.distribution",
   ["kstat.sample"] = "---@operator sub(kstat.sample): kstat.difference",
-  ["kstat.devstat.snapshot"] = "---@field [integer] kstat.devstat.device",
-  ["kstat.report.row"] = "---@field [string] any",
-  ["kstat.report.column"] = "---@field [1] string\n---@field [2]? string|fun(row: kstat.report.row): any",
-  ["kstat.report.option"] = "---@field [1]? string\n---@field [2] string",
+  ["kstat.devstat.snapshot"] = "---@field [integer] kstat.devstat.device in the order of the list",
+  ["kstat.report.row"] = "---@field [string] any fields of its own, and figures of its kstat",
+  ["kstat.report.column"] = "---@field [1] string the title\n"
+    .. "---@field [2]? string|fun(row: kstat.report.row): any what it shows: an expression (the title), or a function",
+  ["kstat.report.option"] = "---@field [1]? string its letter\n---@field [2] string its name in the options",
 }
 -- Parts of the module with a file and names of classes of their own; those that are fields of the module.
 local PARTS = { ["kstat.stats"] = "field", ["kstat.io"] = "field", ["kstat.histogram"] = "field",
@@ -223,32 +227,49 @@ local function type_text(text)
   return text
 end
 
--- Iterates over what a text names with a type: the names, the type, whether it is needed.
-local function each_field(text, space)
-  local names = {}
-  text = text:gsub("%s+", " ")
-  return coroutine.wrap(function()
-    for name, between in text:gmatch("`([%w_]+)`([^`]*)") do
-      names[#names + 1] = name
+-- What a text says of a field: in the brackets behind the type, and behind these up to the next field.
+local function field_text(inside, behind)
+  inside = inside:gsub("^, needed", ""):gsub("^[,:;%s]+", "")
+  behind = behind:gsub("\1.*", ""):gsub("^[,:;%s]+", ""):gsub("%s+[*-]?%s*$", ""):gsub(",? and$", ""):gsub("[,;.]$", "")
+  return inside .. (inside ~= "" and behind ~= "" and "; " or "") .. behind
+end
+
+-- The fields that a text names with a type: of each the names, the type, whether it is needed, and what it says of it.
+-- One that another one follows after "and" shares the text of that.
+local function fields_of(text, space)
+  local list, names, from, at = {}, {}, nil, 1
+  text = text:gsub("\n%s*\n", "\1"):gsub("%s+", " ") -- \1: the end of a paragraph
+  while at do
+    local first, last, name, between = text:find("`([%w_]+)`([^`]*)", at)
+    if name then
+      from, names[#names + 1] = from or first, name
       local inside = between:match("^ (%b())")
-      inside = inside and inside:sub(2, -2)
-      local spelt = inside and type_text(inside)
+      local spelt = inside and type_text(inside:sub(2, -2))
       local known = spelt and type_of(spelt, space)
       if known then
-        coroutine.yield(names, known, inside:sub(#spelt + 1):find("^, needed") ~= nil)
+        list[#list + 1] = { names = names, known = known, inside = inside:sub(#spelt + 2, -2), from = from,
+          to = first + #name + 2 + #inside + 1 }
       end
       if known or not (between == ", " or between == " and " or between == ", and ") then
-        names = {}
+        names, from = {}, nil
       end
     end
-  end)
+    at = last and last + 1
+  end
+  for i = #list, 1, -1 do
+    local behind = text:sub(list[i].to, list[i + 1] and list[i + 1].from - 1)
+    list[i].needed = list[i].inside:find("^, needed") ~= nil
+    list[i].text = behind == " and " and list[i].inside == "" and list[i + 1].text or field_text(list[i].inside, behind)
+  end
+  return list
 end
 
 -- Adds to a class what a text names. optional: all fields but those that are needed.
 local function add_fields(class, text, space, optional)
-  for names, known, needed in each_field(text, space) do
-    for _, name in ipairs(names) do
-      class.fields[#class.fields + 1] = ("---@field %s%s %s"):format(name, optional and not needed and "?" or "", known)
+  for _, field in ipairs(fields_of(text, space)) do
+    for _, name in ipairs(field.names) do
+      class.fields[#class.fields + 1] = ("---@field %s%s %s %s"):format(name, optional and not field.needed and "?" or "",
+        field.known, field.text):gsub(" +$", "")
     end
   end
 end
@@ -273,7 +294,7 @@ end
 -- The class of a table that a comment describes field by field; nil if it names no fields.
 local function described_class(name, spelt, text, space, optional)
   local parent = type_of(spelt:gsub("|?nil$", ""), space)
-  if each_field(text, space)() and (spelt:find("^table") or classes[parent]) then
+  if fields_of(text, space)[1] and (spelt:find("^table") or classes[parent]) then
     local class = class_of(classes[parent] and not optional and parent or name)
     class.parent = class.parent or classes[parent] and class.name ~= parent and parent or nil
     add_fields(class, text, space, optional)
@@ -448,7 +469,7 @@ local function write_files(dir)
   table.insert(texts.kstat, 2, ALIASES)
   for part, list in pairs(texts) do
     if PARTS[part] == "field" then
-      list[#list + 1] = ("---@class kstat\n---@field %s %s\n"):format(part:match("%w+$"), part)
+      list[#list + 1] = ("---@class kstat\n---@field %s %s this part of the module\n"):format(part:match("%w+$"), part)
     end
     list[#list + 1] = ("return %s\n"):format((part:gsub("%.", "_")))
     local file = assert(io.open(("%s/%s.d.lua"):format(dir, part), "w"))

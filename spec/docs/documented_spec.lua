@@ -4,6 +4,37 @@ local core = require("kstat.core")
 local kstat = require("kstat")
 local run = require("support.run")
 
+-- Words of which one says in which unit a number is, or that it counts something.
+local UNITS = { "seconds", "nanoseconds", "milliseconds", "bytes", "kilobytes", "percent", "per second", "ticks",
+  "how many", "number", "numbers", "columns", "lines", "rows", "values", "characters", "samples", "scale", "range",
+  "process", "multiplied", "mean length", "transactions", "count", "order", "unit", "buckets", "blobs", "power" }
+
+-- The fields of the definitions: { name = as "class.field", type =, text = }.
+local fields = {}
+
+-- Whether one of the words stands in a text.
+local function says_unit(text)
+  for _, word in ipairs(UNITS) do
+    if text:find("%f[%w]" .. word .. "%f[%W]") then
+      return true
+    end
+  end
+  return false
+end
+
+-- Splits what is behind the name of a field: the type, which has blanks in brackets and behind colons alone, and the
+-- text.
+local function read_field(class, line)
+  local name, rest = line:match("^%-%-%-@field (%S+) (.*)$")
+  local depth, at = 0, 1
+  while at <= #rest and not (depth == 0 and rest:find("^ ", at) and not rest:find("^[:,]", at - 1)) do
+    local c = rest:sub(at, at)
+    depth = depth + (c:find("[<({[]") and 1 or c:find("[>)}%]]") and -1 or 0)
+    at = at + 1
+  end
+  fields[#fields + 1] = { name = class .. "." .. name, type = rest:sub(1, at - 1), text = rest:sub(at + 1) }
+end
+
 -- The definitions: by class { name = { text = what it is for, typed = whether each parameter has a type } }.
 local classes, parents = {}, {}
 
@@ -22,6 +53,8 @@ local function read_definitions(path)
       end
       classes[class][method] = { text = text, typed = typed }
       text, types = "", {}
+    elseif line:find("^%-%-%-@field") then
+      read_field(class, line)
     elseif line:find("^%-%-%-@param") then
       types[line:match("@param ([%w_.]+)")] = line:match("@param [%w_.]+%?? (%S+)")
     else
@@ -70,7 +103,8 @@ local function object(x)
 end
 
 -- What the modules use of each other, and what is there on LuaJIT alone.
-local INTERNAL = { ["kstat.stats.blob"] = { copy = true, failed = true, rows = true, text = true },
+local INTERNAL = { ["kstat.aggregation"] = { nest = true },
+  ["kstat.stats.blob"] = { copy = true, failed = true, rows = true, text = true },
   ["kstat.selector"] = { capture = true, group = true }, ["kstat.devstat"] = { selection = true },
   ["kstat.published.blob"] = { bytes = true } }
 
@@ -136,6 +170,18 @@ describe("the documentation", function()
       end
     end)
   end
+
+  it("says of every field what it is, and of numbers in which unit", function()
+    local wrong = {}
+    for _, field in ipairs(fields) do
+      local is_number = field.type:find("^number") or field.type:find("^integer")
+      if not field.text:find("%a%a") or is_number and not says_unit(field.text) then
+        wrong[#wrong + 1] = ("%s %s: %s"):format(field.name, field.type, field.text)
+      end
+    end
+    assert.is_true(#fields > 300)
+    assert.equal("", table.concat(wrong, "\n"))
+  end)
 
   it("names each function of the module in lua_kstat(3)", function()
     local text = run.read_file("doc/man/lua_kstat.3")

@@ -20,20 +20,20 @@ received       351444 B/s        188622 B/s
   disk_p99 = {
     arguments = { "5" },
     output = [[
-name     p50     p99     max
-sd2    9.395  10.829  10.858
-sd1    6.861   7.239   7.246
-rpool  4.171   4.833   4.847
-sd11   2.831   3.000   3.004
-sd10   2.489   2.763   2.768
-sd0    2.540   2.701   2.705
+name   p50(asvc_t)  p99(asvc_t)  max(asvc_t)
+sd2          9.395       10.829       10.858
+sd1          6.861        7.239        7.246
+rpool        4.171        4.833        4.847
+sd11         2.831        3.000        3.004
+sd10         2.489        2.763        2.768
+sd0          2.540        2.701        2.705
 ]],
     live = "", -- the disks may be idle
   },
   service_times = {
     arguments = { "5", "2" },
     output = [[
-count 13
+count(asvc_t) 13
        value  ------------- Distribution ------------- count
          256 |                                         0
          512 |@@@                                      1
@@ -45,7 +45,7 @@ count 13
        32768 |                                         0
 
 ]],
-    live = "^count %d+\n +value  %-+ Distribution %-+ count\n",
+    live = "^count%(asvc_t%) %d+\n +value  %-+ Distribution %-+ count\n",
   },
   cpu_spark = {
     arguments = { "5", "2" },

@@ -26,6 +26,6 @@ describe("the page", function()
   end)
 
   it("of the past shows what was recorded at a time", function()
-    check("doc/past.md", 5)
+    check("doc/past.md", 6)
   end)
 end)

@@ -46,9 +46,11 @@ describe("the example", function()
   end
 
   it("latency.lua shows percentiles of its requests", function()
-    local out = watch(lua("examples/latency.lua"), { "kstat -pa 'count, p50, p99 of requests' -m latency" },
-      function(text) return number(text, "count") > 100 end)
-    local p50, p99 = tonumber(out:match("p50\t([%d.]+)\n")), tonumber(out:match("p99\t([%d.]+)\n"))
+    local out = watch(lua("examples/latency.lua"),
+      { "kstat -pa 'count(requests), p50(requests), p99(requests)' -m latency" },
+      function(text) return number(text, "count%(requests%)") > 100 end)
+    local p50 = tonumber(out:match("p50%(requests%)\t([%d.]+)\n"))
+    local p99 = tonumber(out:match("p99%(requests%)\t([%d.]+)\n"))
     assert.is_true(p50 > 0 and p99 >= p50, out)
   end)
 

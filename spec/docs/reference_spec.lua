@@ -93,12 +93,13 @@ describe("the definitions", function()
     for _, part in ipairs({ "\n---Brings the chain up to date, and reads again what was read.", [[
 
 ---@param lazily? boolean what was read is read again when somebody asks for it, not now
----@return boolean|nil # whether kstats came or went
+---@return integer|nil # the new ID of the chain, as ks:chain_id() has it; 0: no kstat came or went
 ---@return kstat.change[]|string # those that came, or a message
 ---@return kstat.change[]|string|nil # those that are gone, name of errno
 function kstat_chain:update(lazily) end
-]], "\n---@class kstat.chain: kstat.object\n", "\n---@field snaptime number|nil\n",
-      '\n---@field type "raw"|"named"|"intr"|"io"|"timer"\n', "\n---@field only kstat.spec|nil|kstat.spec[]\n",
+]], "\n---@class kstat.chain: kstat.object\n", "\n---@field snaptime number|nil when it was read, in seconds",
+      '\n---@field type "raw"|"named"|"intr"|"io"|"timer" how',
+      "\n---@field only kstat.spec|nil|kstat.spec[] the chain",
       "\n---@return fun(): kstat.kstat|nil, string, kstat.value # an iterator" }) do
       assert.truthy(text:find(part, 1, true), part)
     end

@@ -58,12 +58,10 @@ local function prepare()
         c[name] = c[name] + more
       end
       if tick > 0 then
-        local svc_t = new.reads > 0 and 1000 * (new.waited + new.served) / new.reads or 0
-        if new.reads > 0 then
-          table.insert(seen[i], svc_t)
-        end
+        local svc_t = new.reads > 0 and 1000 * (new.waited + new.served) / new.reads or nil -- nothing took a time
+        table.insert(seen[i], svc_t)
         local p99, low, high = percentile(seen[i], 0.99)
-        rows[i + 1] = { "sd" .. i, new.reads / 10, 4096 * new.reads / 10 / 1048576, svc_t, p99,
+        rows[i + 1] = { "sd" .. i, new.reads / 10, 4096 * new.reads / 10 / 1048576, svc_t or false, p99,
           low = #seen[i] > 64 and low, high = high, order = i }
       end
       texts[i + 1] = kstat_text(i, 101 + 10 * tick, c)
@@ -72,7 +70,7 @@ local function prepare()
       if a[4] == b[4] then
         return a.order < b.order
       end
-      return a[4] > b[4]
+      return (a[4] or -1) > (b[4] or -1)
     end)
     want[tick] = rows
     f:write(("%d\n[%s]\n\n"):format(START + 10 * tick, table.concat(texts, ",")))
@@ -90,7 +88,7 @@ end
 -- Compares a line's values with what is to come; from more than 64 values on a percentile is that of a digest.
 local function compare(row, given, tick)
   for at = 1, 5 do
-    local value, expected = given[at], row[at]
+    local value, expected = given[at] or nil, row[at] or nil
     if at == 1 or expected == nil then
       assert.equal(expected, value)
     elseif at == 5 and row.low then
@@ -134,8 +132,8 @@ describe("the report of the page", function()
       local o = cjson.decode(line)
       local tick, place = 1 + math.floor(n / 5), n % 5 + 1
       assert.equal(START + 10 * tick, o.time)
-      local p99 = o.p99
-      compare(want[tick][place], { o.device, o["r/s"], o["MB/s"], o.svc_t, p99 ~= cjson.null and p99 or nil }, tick)
+      compare(want[tick][place], { o.device, o["r/s"], o["MB/s"], o.svc_t ~= cjson.null and o.svc_t,
+        o.p99 ~= cjson.null and o.p99 }, tick)
       n = n + 1
     end
     assert.equal(5 * TICKS, n)
@@ -146,7 +144,7 @@ describe("the report of the page", function()
     for line in report("-y", "--csv", "10"):gmatch("[^\n]+") do
       local fields = {}
       for field in (line .. ","):gmatch("([^,]*),") do
-        fields[#fields + 1] = field ~= "" and field or nil
+        fields[#fields + 1] = field ~= "" and field
       end
       if n < 0 then
         assert.equal("time,device,r/s,MB/s,svc_t,p99", line)
@@ -176,8 +174,8 @@ describe("the report of the page", function()
           assert.equal("-", words[5])
         else
           local row = want[block - 1][n]
-          assert.same({ row[1], ("%.1f"):format(row[2]), ("%.2f"):format(row[3]), ("%.1f"):format(row[4]),
-            row[5] and ("%.1f"):format(row[5]) or "-" }, words)
+          assert.same({ row[1], ("%.1f"):format(row[2]), ("%.2f"):format(row[3]),
+            row[4] and ("%.1f"):format(row[4]) or "-", row[5] and ("%.1f"):format(row[5]) or "-" }, words)
         end
       end
     end

@@ -34,7 +34,7 @@ local function environment()
   assert(pub:blob({ name = "b", template = template })):update(0, 1000)
   local live = assert(kstat.open())
   local d = now - prev
-  local agg = kstat.aggregate("sum by (module) of rate(nread)"):add(d, { class = "disk" })
+  local agg = kstat.aggregate("sum(rate(nread)) by (module)"):add(d, { class = "disk" })
   local globals = { kstat = kstat, ks = ks, now = now, prev = prev, d = d, agg = agg,
     pub = pub, h = live:lookup("usage", 0, "h"), k = live:lookup("usage", 0, "b"),
     arg = { [0] = "usage.lua", "5", "1" },
