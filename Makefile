@@ -203,12 +203,12 @@ $(BUILD)/spec/sweep: spec/sweep/sweep.c spec/sweep/fail.h
 	$(COMPILE) -o $@ $<
 $(BUILD)/spec/fail.so: spec/sweep/fail.c spec/sweep/fail.h
 	$(COMPILE) -shared -o $@ $<
-# Stubs of NVIDIA's library, of this time and of 2014, and of a slow disk; see spec/stub.
+# Stubs of NVIDIA's library, of this time and of 2014, of a slow disk, and of clocks; see spec/stub.
 NVML_STUBS := $(BUILD)/spec/nvml_stub.so $(BUILD)/spec/nvml_stub_old.so
-STUBS := $(NVML_STUBS) $(BUILD)/spec/slow_disk.so
+STUBS := $(NVML_STUBS) $(BUILD)/spec/slow_disk.so $(BUILD)/spec/clocks.so
 $(NVML_STUBS): spec/stub/nvml.c
 	$(COMPILE) $(if $(findstring old,$@),-DNVML_OLD) -shared -o $@ $<
-$(BUILD)/spec/slow_disk.so: spec/stub/slow_disk.c
+$(BUILD)/spec/slow_disk.so $(BUILD)/spec/clocks.so: $(BUILD)/spec/%.so: spec/stub/%.c
 	$(COMPILE) -shared -o $@ $< -ldl
 # SWEEP_EVERY=17 lets one call of 17 fail.
 SWEEP_EVERY ?= 1

@@ -196,8 +196,8 @@ describe("kstat -d", function()
   end)
 
   it("shows what is not known as ?", function()
-    local r = replay("-d", "unix:0:system_misc:nproc")
-    assert.equal("unix:0:system_misc:nproc\t?\t?\t?\n", r.out)
+    local r = replay("-d", "caps:1:cpucaps_zone_1:burst_limit_sec")
+    assert.equal("caps:1:cpucaps_zone_1:burst_limit_sec\t?\t?\t?\n", r.out)
   end)
 
   it("describes the rest where a kstat cannot be read", function()

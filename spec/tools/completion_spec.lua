@@ -135,10 +135,12 @@ describe("kstatlua --complete", function()
 
   it("answers within 20 ms of CPU time", function()
     local line = ("%s/kstatlua --complete kstat unix:0:system_misc: >/dev/null;"):format(run.bin)
-    local r = run.shell(("bash -c 'TIMEFORMAT=%%U+%%S; time { %s }'"):format(line:rep(10)))
-    local user, system = r.err:match("([%d.]+)%+([%d.]+)")
-    -- Sanitizers make it slower.
-    assert.is_true(tonumber(user) + tonumber(system) < (os.getenv("ASAN_OPTIONS") and 10 or 1) * 10 * 0.020, r.err)
+    local r = run.shell(("bash -c 'TIMEFORMAT=%%U+%%S; for i in {1..20}; do time %s done'"):format(line))
+    local least = math.huge -- on a busy machine most take longer, as other programs use the caches, too
+    for user, system in r.err:gmatch("([%d.]+)%+([%d.]+)") do
+      least = math.min(least, tonumber(user) + tonumber(system))
+    end
+    assert.is_true(least < (os.getenv("ASAN_OPTIONS") and 10 or 1) * 0.020, r.err) -- sanitizers make it slower
   end)
 end)
 

@@ -134,8 +134,8 @@ end
     local classic = start_prometheus(ports, options)
     options.flags = "--enable-feature=native-histograms"
     local native = start_prometheus(ports, options)
-    local p99 = tonumber(run.run({ "kstat", "-a", "p99 of buckets", "-p", "app:0:answers", "1", "2",
-      env = { KSTAT_DIR = dir } }).out:match("\np99\t(%S+)\n$")) / 1e9
+    local p99 = tonumber(run.run({ "kstat", "-a", "p99(buckets)", "-p", "app:0:answers", "1", "2",
+      env = { KSTAT_DIR = dir } }).out:match("\np99%(buckets%)\t(%S+)\n$")) / 1e9
     assert.truthy(p99 > 0.138 and p99 < 0.145, p99)
 
     local metric = 'kstat_app_distribution_seconds{name="answers"}[10s]'
