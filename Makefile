@@ -392,9 +392,9 @@ ZSH_DIR  ?= $(PREFIX)/share/zsh/site-functions
 INSTALLED = $(PREFIX)/share/kstat/installed
 D := $(DESTDIR)$(PREFIX)
 L := $(DESTDIR)$(LIBDIR)
-# The shared library is installed without its debugging information, which lies beside it, where gdb finds it. Empty: it
-# is installed as it was built.
-SPLIT_DEBUG ?= yes
+# What is compiled is installed without its debugging information, which Debian's packages have in some of their own.
+# Empty: it is installed as it was built.
+STRIPPED ?= yes
 # What replaces @NAMES@ in files that are installed. A library that the loader does not search for is found by programs
 # that are linked with the flags of pkg-config.
 RPATH    := $(if $(filter-out /usr/lib% /usr/local/lib,$(LIBDIR)),-Wl$(comma)-rpath$(comma)$${libdir} )
@@ -414,19 +414,20 @@ install-files:
 	for d in . sys nfs kstat-solaris/sys; do \
 	    $(INSTALL) -d $(D)/include/$$d && $(INSTALL) -m 644 csrc/include/$$d/*.h $(D)/include/$$d || exit; done
 	$(INSTALL) -m 755 $(LIB) $(L)
-	$(if $(SPLIT_DEBUG),cd $(L) && $(OBJCOPY) --only-keep-debug $(notdir $(LIB)) $(notdir $(LIB)).debug && \
-	    chmod 644 $(notdir $(LIB)).debug && \
-	    $(OBJCOPY) --strip-unneeded --add-gnu-debuglink=$(notdir $(LIB)).debug $(notdir $(LIB)))
 	ln -sf $(notdir $(LIB)) $(L)/libkstat.so
 	$(INSTALL) -m 644 $(ARCHIVE) $(L)
 	for f in kstat kstat-solaris; do $(FILL_IN) $$f.pc.in > $(L)/pkgconfig/$$f.pc || exit; done
 	for m in $(MODULES:$(BUILD)/lib/%=%); do $(INSTALL) -D -m 755 $(BUILD)/lib/$$m $(L)/$$m || exit; done
-	for lua in $(sort $(patsubst $(BUILD)/lib/%/kstat/,%,$(dir $(MODULES)))); do \
-	    $(call INSTALL_LUA,$(D)/share/$$lua); done
+	# Each version of Lua has the same files: they are there once, with a name for each.
+	first=; for lua in $(sort $(patsubst $(BUILD)/lib/%/kstat/,%,$(dir $(MODULES)))); do \
+	    if [ -z "$$first" ]; then first=$(D)/share/$$lua; $(call INSTALL_LUA,$$first); \
+	    else $(INSTALL) -d $(D)/share/$$lua && cp -al $$first/. $(D)/share/$$lua; fi || exit; done
 	$(INSTALL) -m 644 scripts/*.lua $(D)/share/kstat/scripts
 	# Last, after the Lua files: the host uses the modules compiled into it unless a file is newer.
 	$(INSTALL) -m 755 $(BUILD)/bin/kstatlua $(D)/bin/kstatlua
 	ln -sf kstatlua $(D)/bin/kstat
+	$(if $(STRIPPED),cd $(L) && for f in $(notdir $(LIB)) $(MODULES:$(BUILD)/lib/%=%) $(abspath $(D)/bin/kstatlua); do \
+	    $(OBJCOPY) -p --strip-unneeded $$f || exit; done && $(OBJCOPY) -p --strip-debug $(notdir $(ARCHIVE)))
 	$(INSTALL) -d $(D)/lib/systemd/system
 	for f in $(if $(HTTP_LIBS),examples/prometheus/kstat-exporter) packaging/kstat-record; do \
 	    $(FILL_IN) $$f.service > $(D)/lib/systemd/system/$$(basename $$f).service || exit; done
