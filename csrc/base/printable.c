@@ -14,9 +14,8 @@ is_code_printable(uint32_t c)
 	    (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069);
 }
 
-/* The number of a character of which all bytes are there. */
-static uint32_t
-decode(const char *s, size_t len)
+uint32_t
+ks_character_number(const char *s, size_t len)
 {
 	uint32_t c = (unsigned char)s[0];
 
@@ -42,7 +41,7 @@ ks_character(const char *s, size_t n, bool *printable)
 		if ((p[i] & 0xc0) != 0x80)
 			return 1;
 	}
-	c = decode(s, len);
+	c = ks_character_number(s, len);
 	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return 1;
 	*printable = is_code_printable(c);
@@ -75,7 +74,7 @@ ask_columns(uint32_t c)
 int
 ks_character_columns(const char *s, size_t len, bool *narrow)
 {
-	uint32_t c = decode(s, len);
+	uint32_t c = ks_character_number(s, len);
 
 	/* Latin letters, and lines and blocks; terminals disagree about the soft hyphen. */
 	*narrow = (c < 0x300 && c != 0xad) || (c >= 0x2500 && c < 0x25a0);

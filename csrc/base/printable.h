@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Returns the length in bytes of the character at s, of which n > 0 bytes are there, and stores whether it may be
@@ -11,6 +12,9 @@
  * starts a line (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), or a byte that is not UTF-8.
  */
 size_t ks_character(const char *s, size_t n, bool *printable);
+
+/* The number in Unicode of a character of which all bytes are there. */
+uint32_t ks_character_number(const char *s, size_t len);
 
 /*
  * Returns the columns that a terminal takes for a printable character of len bytes: 2 for a wide one, 0 for one that

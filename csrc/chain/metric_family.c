@@ -119,7 +119,7 @@ static bool
 fits(const struct ks_metric_families *f, const struct ks_metric_family *m, size_t name_len,
     enum ks_metric_type type, const char *unit, uint32_t kstat)
 {
-	return m->kstat != kstat && m->type == (uint8_t)type && m->name_len == name_len &&
+	return m->kstat != kstat && m->type == (uint8_t)type && m->is_published == f->is_published && m->name_len == name_len &&
 	    strcmp(ks_metric_text(f, m->unit), unit) == 0;
 }
 
@@ -136,7 +136,7 @@ add_family(struct ks_metric_families *f, size_t at, enum ks_metric_type type, co
 		return KS_NO_SLOT;
 	m = &f->family[slot];
 	*m = (struct ks_metric_family){ .name = (uint32_t)at, .name_len = (uint32_t)(f->text.len - at),
-		.type = (uint8_t)type };
+		.type = (uint8_t)type, .is_published = f->is_published };
 	ks_buf_addc(&f->text, '\0');
 	m->unit = add_text(&f->text, unit, strlen(unit));
 	m->help = add_text(&f->text, help, strlen(help));
@@ -156,6 +156,20 @@ reserve_names(struct ks_metric_families *f)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Takes its names from a family of what processes publish, for the machine's, which came later. It has no samples: those
+ * of the machine are added before those of others.
+ */
+static void
+drop_family(struct ks_metric_families *f, uint32_t slot)
+{
+	f->family[slot].name_len = UINT32_MAX; /* no text is that long */
+	for (size_t i = 0; i < f->nstats; i++) {
+		if (f->stat[i].family == slot || f->stat[i].first_family == slot)
+			f->stat[i].family = f->stat[i].first_family = KS_NO_SLOT;
+	}
 }
 
 /*
@@ -199,6 +213,11 @@ find_or_add_family(struct ks_metric_families *f, uint32_t kstat, const char *mod
 		if (fits(f, &f->family[taken], f->text.len - at, type, unit, kstat)) {
 			f->text.len = at;
 			return taken;
+		}
+		if (f->family[taken].is_published && !f->is_published) {
+			drop_family(f, taken);
+			n--;
+			continue;
 		}
 		/* Names of strangers may all look alike: those that this kstat has are not tried again. */
 		first = n == 1 ? taken : first;
@@ -247,7 +266,7 @@ is_stat(const void *families, uint32_t slot, const void *key)
 	const struct ks_meta *m = k->meta;
 
 	return s->name_len == k->name_len && s->type == (uint8_t)k->type && s->scale == m->scale &&
-	    s->flags == m->flags && s->meta_type == m->type &&
+	    s->flags == m->flags && s->meta_type == m->type && s->is_published == f->is_published &&
 	    memcmp(ks_metric_text(f, s->name), k->name, k->name_len) == 0 &&
 	    strcmp(ks_metric_text(f, s->module), k->module) == 0 &&
 	    strcmp(ks_metric_text(f, s->unit), k->unit) == 0;
@@ -265,7 +284,7 @@ add_stat(struct ks_metric_families *f, const struct stat_key *k)
 	ks_metric_unit_of(m, &unit);
 	f->stat[slot] = (struct ks_metric_stat){ .times = unit.times, .per = unit.per, .family = KS_NO_SLOT,
 		.first_family = KS_NO_SLOT, .next = KS_NO_SLOT, .name_len = (uint32_t)k->name_len, .flags = m->flags, .scale = m->scale,
-		.type = (uint8_t)k->type, .meta_type = m->type };
+		.type = (uint8_t)k->type, .meta_type = m->type, .is_published = f->is_published };
 	f->stat[slot].module = add_text(&f->text, k->module, strlen(k->module));
 	f->stat[slot].name = add_text(&f->text, k->name, k->name_len);
 	f->stat[slot].unit = add_text(&f->text, k->unit, strlen(k->unit));

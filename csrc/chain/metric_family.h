@@ -26,6 +26,7 @@ struct ks_metric_family {
 	uint32_t of_kstat;  /* which statistic that was */
 	uint32_t tried, tried_kstat; /* the last number behind its name that was tried, for which kstat */
 	uint8_t type;       /* enum ks_metric_type */
+	bool is_published;  /* its samples are of what processes publish: the machine's are in none of these */
 };
 
 /* A statistic of the kstats of a module. */
@@ -38,12 +39,14 @@ struct ks_metric_stat {
 	uint32_t flags;
 	uint64_t scale;
 	uint8_t type, meta_type;
+	bool is_published;
 };
 
 /*
  * All of them; zeros are an empty collection. It only grows, so that numbers of families and of statistics
  * stay good from one exposition to the next. A family may not have two statistics of one kstat: the later one
- * gets a family of its own, whose name ends in a number. Statistics come in the same order from each kstat of
+ * gets a family of its own, whose name ends in a number. So does one of what processes publish whose name falls together
+ * with that of the machine's, whichever of them comes first. Statistics come in the same order from each kstat of
  * a kind, so that each remembers which one followed it (`next`), and is mostly found without the table.
  */
 struct ks_metric_families {
@@ -54,6 +57,7 @@ struct ks_metric_families {
 	struct ks_buf text;
 	struct ks_table by_name, by_stat;
 	uint32_t last;                   /* the statistic that was asked for last */
+	bool is_published;               /* the kstats that are asked about now are published */
 };
 
 void ks_metric_families_free(struct ks_metric_families *f);

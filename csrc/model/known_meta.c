@@ -329,6 +329,12 @@ meta_of_raw(const kstat_t *ksp, const char *stat)
 	return layout != NULL ? meta_of_layout(layout, stat) : NULL;
 }
 
+bool
+ks_meta_is_header(const char *stat)
+{
+	return strcmp(stat, "class") == 0 || strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0;
+}
+
 const struct ks_meta *
 ks_meta_of_model(const kstat_t *ksp, const char *stat)
 {

@@ -20,6 +20,9 @@ const struct ks_meta *ks_meta_of_model(const kstat_t *ksp, const char *stat);
  */
 const struct ks_meta *ks_meta_of_values(const struct ks_meta *buckets, const char *stat);
 
+/* Returns whether a statistic has a name that the header of each kstat has: class, crtime and snaptime. */
+bool ks_meta_is_header(const char *stat);
+
 /* Returns what a statistic is that every histogram has, but for its unit, or NULL. */
 const struct ks_meta *ks_meta_of_histogram(const char *stat);
 

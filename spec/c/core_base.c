@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alike.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "base/table.h"
@@ -199,10 +200,30 @@ check_json(void)
 	}
 }
 
+/* Names fall together by case, blanks, what is no letter, look-alikes, a NUL and accents, and by nothing else. */
+static void
+check_alike(void)
+{
+	static const char *const like_cpu_stat[] = { "cpu_stat", "CPU_Stat", " cpu_stat", "cpu_stat ", "cpu-stat", "cpu  stat",
+		"-cpu.stat-", "\xd1\x81pu_stat", "\xef\xbd\x83pu_stat", "cpu_st\xc3\xa1t", "cpu_sta\xcc\x81t", "cpu_\xe2\x80\x8bstat",
+		"cpu\xff" "stat", "cpu_stat\0more" };
+	static const char *const others[] = { "cpustat", "cpu_stats", "cpu_sta", "c_pu_stat", "", "_" };
+	char name[8];
+
+	for (size_t i = 0; i < sizeof(like_cpu_stat) / sizeof(like_cpu_stat[0]); i++)
+		CHECK(ks_are_alike(like_cpu_stat[i], like_cpu_stat[0]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		CHECK(!ks_are_alike(others[i], like_cpu_stat[0]));
+	CHECK(ks_are_alike("", "_-_"));
+	CHECK(ks_alike("A B C D E F G", name, sizeof(name)) == 7 && strcmp(name, "a_b_c_d") == 0);
+	CHECK(ks_alike("\xe6\x97\xa5\xe6\x9c\xac", name, 1) == 0 && name[0] == '\0');
+}
+
 int
 main(void)
 {
 	check_array();
+	check_alike();
 	check_table(UINT64_MAX);
 	check_table(100); /* many keys of one hash */
 	check_refusal();

@@ -803,6 +803,38 @@ duplicates(void)
 	kstat_unpublish(pub);
 }
 
+/* What each kstat's header has names no statistic, and one of another program gets a number. */
+static void
+header_names(void)
+{
+	static const char *const taken[] = { "class", "crtime", "snaptime" };
+	static const char *const shown[] = { "class_3", "crtime_2", "snaptime_2", "class_2" };
+	kstat_pub_t *pub = kstat_publish("headers", 0);
+	kstat_t *p = kstat_publish_create(pub, "seg", 0, "headers", "misc", KSTAT_TYPE_NAMED, 4, 0), *k;
+	struct ks_seg_entry *e;
+	struct ks_seg_field *f;
+
+	kstat_named_init(&KSTAT_NAMED_PTR(p)[3], "class_2", KSTAT_DATA_UINT64);
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < 3; j++)
+			kstat_named_init(&KSTAT_NAMED_PTR(p)[j], j == 0 ? taken[i] : j == 1 ? "b" : "c", KSTAT_DATA_UINT64);
+		CHECK(kstat_install(p) == -1 && errno == EINVAL);
+		CHECK(strstr(kstat_errmsg(), taken[i]) != NULL);
+		kstat_named_init(&KSTAT_NAMED_PTR(p)[0], "a", KSTAT_DATA_UINT64);
+	}
+	CHECK(kstat_install(p) == 0);
+	e = entry_of(p);
+	f = (struct ks_seg_field *)((char *)e + e->fields);
+	for (int i = 0; i < 3; i++)
+		(void)strcpy(f[i].name, taken[i]);
+	e->check = ks_seg_entry_check(e, f, (char *)e + e->strings);
+	k = read_kstat("seg", 0, "headers");
+	CHECK(k != NULL && k->ks_ndata == 4);
+	for (int i = 0; k != NULL && i < 4; i++)
+		CHECK(strcmp(KSTAT_NAMED_PTR(k)[i].name, shown[i]) == 0);
+	kstat_unpublish(pub);
+}
+
 /* The place of a deleted kstat is taken again, but not at once: another process may still be updating what was there. */
 static void
 places(void)
@@ -944,6 +976,7 @@ main(int argc, char **argv)
 	exec_again(argv[0]);
 	names_and_modes();
 	duplicates();
+	header_names();
 	places();
 	nonsense();
 	unknown_types();

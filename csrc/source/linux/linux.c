@@ -5,10 +5,10 @@
 #include "source/linux/linux.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/known_meta.h"
 
 #define SUBSYSTEM_POINTER(name) &ks_linux_##name,
 static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTEMS(SUBSYSTEM_POINTER) };
@@ -32,7 +32,7 @@ ks_linux_subsystem_of(const struct ks_linux *lx, const struct ks_units *units)
 bool
 ks_linux_is_header(const char *stat)
 {
-	return strcmp(stat, "crtime") == 0 || strcmp(stat, "snaptime") == 0 || strcmp(stat, "class") == 0;
+	return ks_meta_is_header(stat);
 }
 
 int

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alike.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "source/linux/linux.h"
@@ -214,17 +215,20 @@ gather_drivers(struct ks_linux *lx)
 	lx->drivers.known = true;
 }
 
+/* Names that fall together with the machine's are owned, too. Modules of Linux have small letters, digits and '_'. */
 bool
 ks_linux_owns(struct ks_source *src, const char *module)
 {
 	struct ks_linux *lx = (struct ks_linux *)src;
+	char name[KSTAT_STRLEN];
 
-	if (ks_source_linux_is_named(module, NULL))
+	(void)ks_alike(module, name, sizeof(name));
+	if (ks_linux_has_module(name) || (strncmp(name, "zfs", 3) == 0 && (name[3] == '\0' || name[3] == '_')))
 		return true;
 	if (!lx->drivers.known)
 		gather_drivers(lx);
 	for (size_t i = 0; i < lx->drivers.n; i++) {
-		if (strcmp(lx->drivers.module[i], module) == 0)
+		if (ks_are_alike(lx->drivers.module[i], name))
 			return true;
 	}
 	return false;

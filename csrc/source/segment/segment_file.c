@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -331,6 +332,40 @@ is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struc
 	return state == KS_SEG_DORMANT;
 }
 
+static bool
+has_field(const struct ks_seg_kstat *k, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < k->e.nfields && strcmp(k->fields[i].name, name) != 0)
+		i++;
+	return i < k->e.nfields;
+}
+
+/*
+ * What the header of each kstat has is no name of a statistic: that of somebody who publishes it all the same gets a
+ * number. False: those are taken, too.
+ */
+static bool
+rename_headers(struct ks_seg_kstat *k)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && k->e.type == KSTAT_TYPE_NAMED && i < k->e.nfields; i++) {
+		char name[KSTAT_STRLEN];
+
+		if (!ks_meta_is_header(k->fields[i].name))
+			continue;
+		ok = false;
+		for (int n = 2; !ok && n < 10; n++) {
+			(void)snprintf(name, sizeof(name), "%.20s_%d", k->fields[i].name, n);
+			ok = !has_field(k, name);
+		}
+		memcpy(k->fields[i].name, name, sizeof(name));
+	}
+	return ok;
+}
+
 #define CHAIN_BYTES 1024 /* about what a chain needs for a kstat */
 
 /* About how many values a kstat has to show; the buckets of a histogram are one each. */
@@ -398,6 +433,8 @@ load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
 			wrong = "a kstat that is half written, or was changed";
 		else
 			wrong = ks_seg_kstat_wrong(k);
+		if (wrong == NULL && !rename_headers(k))
+			wrong = "statistics with the names of a header";
 	}
 	if (wrong != NULL)
 		return damaged(f, k->offset, wrong);

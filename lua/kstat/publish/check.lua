@@ -49,8 +49,8 @@ function M.with_header(...)
 end
 
 function M.text(value, what)
-  if type(value) ~= "string" or value == "" or #value > 30 then
-    usage("%s: a string of 1 to 30 bytes expected", what)
+  if type(value) ~= "string" or value == "" or #value > 30 or value:find("%z") then
+    usage("%s: a string of 1 to 30 bytes without NUL expected", what)
   end
   return value
 end
