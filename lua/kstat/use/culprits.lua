@@ -35,11 +35,16 @@ local function bytes(n)
   return text_of.number(n) .. "B"
 end
 
+-- A name that whoever chose it can make look like others with their figures is quoted.
+local function quoted(name)
+  return name:find("[%s%[%](),%%\"']") and '"' .. name:gsub('[\\"]', "\\%0") .. '"' or name
+end
+
 --- Names a process.
 -- @tparam kstat|table k of class process, or a table with its `name` and `instance`
 -- @treturn string such as "nginx[1234]"
 function culprits.name(k)
-  return ("%s[%d]"):format((k.name:gsub(",%l+$", "")), k.instance)
+  return ("%s[%d]"):format(quoted((k.name:gsub(",%l+$", ""))), k.instance)
 end
 
 -- The names of those kstats that have most of a figure, with the figure if there is a format; nil: none has any.
@@ -156,7 +161,7 @@ function culprits.threads(d)
       first[#first + 1] = not sums[p.name] and p or nil
       sums[p.name] = (sums[p.name] or 0) + (number(p.nlwp) or 0)
     end
-    return top(first, function(p) return sums[p.name] end, function(p) return p.name end,
+    return top(first, function(p) return sums[p.name] end, function(p) return quoted(p.name) end,
       function(n) return ("%d threads"):format(n) end)
   end
 end
@@ -200,7 +205,7 @@ function culprits.groups(d, figure, format)
     for _, k in ipairs(figures.select(d, "class cgroup")) do
       list[#list + 1] = k.name ~= "/" and k or nil
     end
-    return top(list, figure, function(k) return k.name end, format)
+    return top(list, figure, function(k) return quoted(k.name) end, format)
   end
 end
 
