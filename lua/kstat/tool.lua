@@ -23,11 +23,12 @@ function tool.stop(status, message, text)
   error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
 end
 
---- Prints a line on standard error in the command's name.
+--- Prints a line on standard error in the command's name. What others named, such as files, shows as it is fit for a
+-- terminal and a log.
 -- @string line without a newline
 function tool.tell(line)
   core.progress(0)
-  io.stderr:write(("%s: %s\n"):format(running, line))
+  io.stderr:write(("%s: %s\n"):format(running, core.printable(line)))
 end
 
 --- The same, unless warn() has printed that line before.
@@ -79,11 +80,11 @@ function tool.warnings(ks)
   end
 end
 
--- Returns the message and the status of an error that is a mistake in the command.
+-- Returns the message and the status of an error, and the text in place of the message of a mistake in the command.
 local function with_traceback(problem)
   if type(problem) == "string" then
     local failed, status = core.failed(problem)
-    return failed and problem or debug.traceback(problem, 3), failed and status or 3
+    return problem, failed and status or 3, not failed and debug.traceback(running .. ": " .. problem, 3) .. "\n" or nil
   end
 end
 
@@ -92,14 +93,15 @@ local function run(main, explain)
     if getmetatable(problem) == stopped then
       return problem
     end
-    local message, status = explain(problem)
-    return message and setmetatable({ status = status, message = message }, stopped) or problem
+    local message, status, text = explain(problem)
+    return message and setmetatable({ status = status, message = message, text = text }, stopped) or problem
   end)
   if ok then
     return result
   elseif getmetatable(result) ~= stopped then
     error(result, 0)
   elseif result.text then
+    io.stdout:flush()
     io.stderr:write(result.text)
   elseif result.message then
     io.stdout:flush()

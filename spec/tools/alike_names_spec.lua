@@ -106,7 +106,8 @@ describe("names that fall together with the machine's", function()
     end
     run.shell(("cp -r %s %s/tree; sed -i '/^oom_kill/d' %s/tree/proc/vmstat"):format(run.tree("small"), dir, dir))
     publish("", { "unix_oom", "kill" })
-    local server = exporter.start(dir .. "/seg", "", ("env KSTAT_PROC=%s/tree/proc KSTAT_SYS=%s/tree/sys"):format(dir, dir))
+    local server = exporter.start(dir .. "/seg", "", ("env KSTAT_PROC=%s/tree/proc KSTAT_SYS=%s/tree/sys"):format(dir,
+      dir))
     pids[#pids + 1] = server.pid
     local function families()
       local text = run.shell("curl -s 127.0.0.1:" .. server.port .. "/metrics").out
