@@ -27,7 +27,8 @@ usage: kstatlua exporter [options] [module[:instance[:name[:statistic]]] ...]
   --trust USER,...
               of published ones root's, its own user's and those of these users
   --max-series N
-              /metrics has at most N series (50000); the machine's kstats come first
+              what processes publish has at most N series in /metrics (50000), and so have all text files
+              together; the machine's own are always whole
   --collector.…, --web.…
               as those of node_exporter: collectors, filters, text files, TLS and passwords
   -h, --help  this
@@ -125,7 +126,7 @@ local function add_own(w, started, failures, left_out, strangers)
   w:add("", math.floor((kstat.hrtime() - started) * 1e6), nil, 1e6)
   w:family("kstat_scrape_failures", "counter", "lines about what could not be read")
   w:add("", failures)
-  w:family("kstat_scrape_left_out_kstats", "gauge", "kstats beyond --max-series")
+  w:family("kstat_scrape_left_out_kstats", "gauge", "published kstats beyond --max-series")
   w:add("", left_out)
   w:family("kstat_scrape_left_out_statistics", "gauge", "statistics that other users publish beyond their bounds")
   w:add("", strangers)
@@ -183,8 +184,8 @@ local function answers(ks, typed, given, is_local, kept_for_page)
       return 503, "text/plain", left_out .. "\n"
     end
     if left_out > 0 then
-      tool.warn(("/metrics has more than %d series, and the others are left out; --max-series allows more"):format(
-        given.max_series))
+      tool.warn(("processes publish more than %d series, and /metrics leaves the others out; --max-series allows more")
+        :format(given.max_series))
     end
     add_own(w, started, failures, left_out, core.left_out(ks))
     return 200, media_type, w:text() .. text

@@ -40,8 +40,9 @@ struct ks_exposition {
 	size_t nsel;
 	struct ks_group_cost *cost; /* owned; of each group */
 	size_t group, read;      /* which of these is being read, and how many kstats of it were */
-	size_t most, left_out;   /* samples, 0: any number; kstats that were left out */
-	bool published;          /* of the two passes of a bounded one, the second: published kstats are added */
+	size_t most, left_out;   /* samples of published kstats, 0: any number; kstats that were left out */
+	size_t of_machine;       /* samples of others */
+	bool published;          /* of the two passes, the second: published kstats are added */
 	struct ks_buf kstat;     /* memory of the kstat that is being read */
 	struct ks_values values; /* of it */
 	struct ks_metric_samples s;
@@ -306,19 +307,19 @@ add_kstat(struct ks_exposition *x, const kstat_t *ksp)
 	return ks_metric_samples_add(&x->s, x->kc, ksp, v);
 }
 
-/* Adds a kstat, or leaves it out whole if there would be too many samples. */
+/* Adds a kstat, or leaves it out whole if it is published and there would be too many samples. */
 static int
 add_within_bound(struct ks_exposition *x, const kstat_t *ksp)
 {
-	size_t before = x->s.n;
+	size_t before = x->s.n, most = x->published && x->most > 0 ? x->of_machine + x->most : SIZE_MAX;
 
-	if (x->most > 0 && before == x->most) {
+	if (before >= most) {
 		x->left_out++;
 		return 0;
 	}
 	if (add_kstat(x, ksp) != 0)
 		return -1;
-	if (x->most == 0 || x->s.n <= x->most)
+	if (x->s.n <= most)
 		return 0;
 	while (x->s.n > before)
 		x->s.families.family[x->s.sample[--x->s.n].family].samples--;
@@ -326,13 +327,13 @@ add_within_bound(struct ks_exposition *x, const kstat_t *ksp)
 	return 0;
 }
 
-/* Whether a kstat belongs to this pass over a bounded exposition: first the machine's, so that none of these lacks. */
+/* Whether a kstat belongs to this pass: first the machine's, so that none of these lacks, nor the name of its family. */
 static bool
 is_of_pass(const struct ks_exposition *x, const kstat_t *ksp)
 {
 	struct ks_origin o;
 
-	return x->most == 0 || ks_chain_publisher(x->kc, ksp, &o) == x->published;
+	return ks_chain_publisher(x->kc, ksp, &o) == x->published;
 }
 
 /* All is read: begins to put the samples into the order of their families. */
@@ -393,8 +394,9 @@ read_some(struct ks_exposition *x)
 			note_time(x, &mark);
 			x->group++;
 			x->read = 0;
-			if (x->group == x->nsel && x->most > 0 && !x->published) {
+			if (x->group == x->nsel && !x->published) {
 				x->published = true;
+				x->of_machine = x->s.n;
 				x->group = 0;
 			}
 			continue;

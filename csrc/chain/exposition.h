@@ -60,8 +60,8 @@ int ks_exposition_again(struct ks_exposition *x);
 int ks_exposition_step(struct ks_exposition *x, struct ks_buf *out);
 
 /*
- * Bounds every exposition from now on to so many samples; 0: none. The machine's kstats come first then, and those that
- * would exceed the bound are left out whole.
+ * Bounds the samples of what processes publish in every exposition from now on; 0: any number. Kstats that would exceed
+ * it are left out whole. The machine's are never left out.
  */
 void ks_exposition_bound(struct ks_exposition *x, size_t most);
 

@@ -366,7 +366,7 @@ exposition_again(lua_State *L)
 	return ks_exposition_again(e->x) == 0 ? 1 : ks_lua_fail(L);
 }
 
-/* bound(exposition, most): at most so many samples from now on */
+/* bound(exposition, most): at most so many samples of what processes publish from now on */
 static int
 exposition_bound(lua_State *L)
 {

@@ -41,10 +41,10 @@ function scrape.wanted(enabled, parameters)
 end
 
 --- Makes function(wanted, format, w) that adds the rows which are no kstats to a writer, and returns the text of the
--- others and how many kstats were left out; or nil and a message.
+-- others and how many kstats were left out, which is none: all are the machine's; or nil and a message.
 -- @tparam chain ks
 -- @tparam table taken of kstat.node.options; `warn` takes lines about files
--- @int most series
+-- @int most series of all text files together
 -- @treturn function
 function scrape.new(ks, taken, most)
   local kept, n = {}, 0 -- expositions by format and collectors: Prometheus asks for the same again and again
@@ -69,7 +69,6 @@ function scrape.new(ks, taken, most)
     if not exposition then
       return nil, message
     end
-    exposition:bound(most)
     if n == MOST_KEPT then
       kept, n = {}, 0
     end
@@ -89,7 +88,7 @@ function scrape.new(ks, taken, most)
         end
       end
       return own[name] or name:find("^node_textfile_") or name:find("^node_scrape_") or name:find("^kstat_scrape_")
-    end)
+    end, most)
     for _, line in ipairs(lines) do
       taken.warn(line)
     end
@@ -125,7 +124,7 @@ function scrape.new(ks, taken, most)
       others.textfile = { core.gethrtime() - start, 1 }
     end
     node.add_costs(w, one.exposition:costs(), one.collectors, others)
-    return text, one.exposition:left_out()
+    return text, 0
   end
 end
 

@@ -13,7 +13,8 @@ local TYPES = { counter = true, gauge = true, histogram = true, summary = true, 
 local SUFFIXES = { histogram = { _bucket = true, _sum = true, _count = true },
   summary = { _sum = true, _count = true } }
 
-local MOST_BYTES = 16 * 1024 * 1024 -- of a file
+local MOST_BYTES = 16 * 1024 * 1024 -- of all files together
+local MOST_FILES = 1000 -- NAME.prom of a directory
 
 -- Characters of UTF-8 that are longer than a byte. Lua 5.1 cannot tell whether a text is UTF-8.
 local LONGER = { "^[\194-\223][\128-\191]()", "^\224[\160-\191][\128-\191]()", "^\237[\128-\159][\128-\191]()",
@@ -111,7 +112,7 @@ local function take_comment(families, line)
   end
 end
 
-local function take_sample(families, seen, line)
+local function take_sample(families, seen, line, room)
   local name, rest = line:match("^([%a_:][%w_:]*)[ \t]*(.*)$")
   local labels, after = take_labels(rest or "")
   local value, time = (after or ""):match("^[ \t]*(%S+)[ \t]*(.-)[ \t]*$")
@@ -122,13 +123,16 @@ local function take_sample(families, seen, line)
   elseif seen[name .. labels] then
     return "a second sample of " .. name .. labels
   end
-  seen[name .. labels] = true
+  room.samples, seen[name .. labels] = room.samples - 1, true
+  if room.samples < 0 then
+    return ("all text files together have at most %d samples; --max-series allows more"):format(room.most)
+  end
   table.insert(family_of(families, name), name .. labels .. " " .. value)
 end
 
 -- Parses the text of a file. Returns families: name, type, the lines `help` and `head`, and those of their samples; or
 -- nil and a line about the first mistake.
-local function parse(text)
+local function parse(text, room)
   local families, seen, number = {}, {}, 0
   if text ~= "" and text:sub(-1) ~= "\n" then
     return nil, "the last line has no end"
@@ -142,7 +146,7 @@ local function parse(text)
     if line:find("^#") then
       wrong = take_comment(families, line)
     elseif line ~= "" then
-      wrong = take_sample(families, seen, line)
+      wrong = take_sample(families, seen, line, room)
     end
     if wrong then
       return nil, ("%d: %s"):format(number, wrong)
@@ -151,20 +155,21 @@ local function parse(text)
   return families
 end
 
--- Reads a file; nil, message: it is wrong.
-local function read(path)
+-- Reads a file; nil, message: it is wrong. room: what is left of the bounds of all files, { bytes, samples, most }
+local function read(path, room)
   local file, message = io.open(path, "rb")
   if not file then
     return nil, message
   end
-  local text = file:read(MOST_BYTES) or ""
+  local text = file:read(room.bytes) or ""
   local more = file:read(1)
   file:close()
   if more then
-    return nil, path .. ": longer than 16 MiB"
+    return nil, path .. ": all text files together are longer than 16 MiB"
   end
   local families
-  families, message = parse(text)
+  room.bytes = room.bytes - #text
+  families, message = parse(text, room)
   return families, message and path .. ":" .. message
 end
 
@@ -213,24 +218,28 @@ local function render(all)
 end
 
 -- Reads a file into what there is. nil, message: it is wrong, and nothing of it is there.
-local function add_file(all, path, has_own)
-  local families, message = read(path)
-  if not families then
-    return nil, message
-  end
+local function add_file(all, path, has_own, room)
+  local before = room.samples
+  local families, message = read(path, room)
   local ok
-  ok, message = merge(all, families, has_own)
-  return ok, message and path .. ": " .. message
+  if families then
+    ok, message = merge(all, families, has_own)
+    message = message and path .. ": " .. message
+  end
+  room.samples = ok and room.samples or before
+  return ok, message
 end
 
 --- Reads all files NAME.prom of directories.
 -- @tparam {string,...} directories
 -- @func has_own whether the exporter has a family of this name
+-- @int most samples of all files together
 -- @treturn string the classic text of their families
 -- @treturn table the files that were read: their paths, and the times (s) of their last changes by these
 -- @treturn {string,...} lines about those that were not
-function textfile.read(directories, has_own)
+function textfile.read(directories, has_own, most)
   local all, files, lines = { seen = {} }, {}, {}
+  local room = { bytes = MOST_BYTES, samples = most, most = most }
   for _, directory in ipairs(directories) do
     local names, times = core.directory(directory)
     lines[#lines + 1] = not names and times or nil
@@ -242,10 +251,13 @@ function textfile.read(directories, has_own)
       end
     end
     table.sort(paths)
-    for _, path in ipairs(paths) do
+    for i, path in ipairs(paths) do
       local ok, message = files[path], path .. ": it is no file"
-      if ok then
-        ok, message = add_file(all, path, has_own)
+      if i > MOST_FILES then
+        lines[#lines + 1] = ("%s: more than %d files NAME.prom"):format(directory, MOST_FILES)
+        break
+      elseif ok then
+        ok, message = add_file(all, path, has_own, room)
       end
       table.insert(ok and files or lines, ok and path or message)
     end
