@@ -54,6 +54,20 @@ describe("what is published under the machine's names", function()
     end
   end)
 
+  it("is not even opened by who asks for the machine alone", function()
+    dir = run.directory()
+    run.shell(("mkdir %s/seg; head -c 9000 /dev/zero > %s/seg/damaged.kseg"):format(dir, dir))
+    local function opens(command)
+      return say(command, true) and select(2, say(command, true)):find("damaged.kseg", 1, true) ~= nil
+    end
+    assert.is_true(opens("kstat -p shop"))
+    for _, command in ipairs({ "use 0.01 1", "use cpu disk 0.01 1", "devstat -c 1", "devstat -x -c 1", "top -b cpu",
+      "top -b --view disks", "top -b --view processes", "top -b --view cgroups", "vmstat", "iostat", "mpstat", "nicstat",
+      "fsstat", "prstat -c 1 1", "intrstat 1 1", "listen", "arcstat" }) do
+      assert.is_false(opens("kstatlua " .. command), command)
+    end
+  end)
+
   it("is in no report of a recording or a capture", function()
     forge("")
     for _, forged in ipairs({ false, true }) do

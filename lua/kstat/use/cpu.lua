@@ -116,5 +116,5 @@ return {
   select = { { module = "cpu", name = "/^(sys|sched|throttle|time)$/", class = "misc" },
     { module = "unix", instance = 0, name = "sys" },
     { module = "pressure", name = "cpu", class = "pressure" },
-    { module = "intr", name = "MCE", class = "interrupts" } },
+    { module = "/^intr$/", name = "MCE", class = "interrupts" } },
 }

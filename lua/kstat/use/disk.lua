@@ -130,9 +130,10 @@ end
 
 return {
   limits = limits, measure = measure, one = one, processes = true,
+  -- With its class, a module that is a pattern is the machine's, also where there is no such disk.
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
     { module = "unix", instance = 0, name = "sys" }, { name = "*,dev", class = "device" },
     { class = "device_queue" }, { class = "device_error" },
-    { class = "device_state" }, { module = "nvme", class = "controller" },
+    { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
     { module = "zfs/*", name = "state" }, { class = "cgroup" } },
 }

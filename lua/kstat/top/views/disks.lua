@@ -149,7 +149,7 @@ local number, rate, percent = text.number, text.number, text.percent
 local disk_section = report({
   name = "disks", about = "Disks: what goes through them, and how long that takes.", optional = true,
   select = { { class = "disk" }, { class = "disk_detail" }, { class = "device" }, { class = "device_queue" },
-    { class = "device_error" }, { class = "device_state" }, { module = "nvme", class = "controller" },
+    { class = "device_error" }, { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
     { module = "zfs/*", name = "state" }, { module = "pressure", name = "io", class = "pressure" } },
   rows = disk_rows, complete = complete_disk, explain = explain, identity = function(row) return row.name end,
   enter = function(row) return { view = "cgroups", sort = "IO/s", disk = row.name } end,
