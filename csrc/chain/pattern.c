@@ -11,8 +11,11 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/table.h"
 
 /* The JIT compiler costs more than it saves on the few dozen names of a small machine. */
 #define USES_BEFORE_JIT 256
@@ -25,6 +28,15 @@
 
 #define LONG_MATCH 50000LL /* ns: more than almost any match takes */
 
+#define MOST_KNOWN 65536 /* texts of which a stranger's expression remembers whether it matched */
+
+/* A text as names are, and whether it matched. */
+struct known {
+	char text[KSTAT_STRLEN];
+	uint8_t n;
+	bool matches;
+};
+
 struct ks_regex {
 	pcre2_code *code;
 	pcre2_match_data *data;
@@ -33,6 +45,9 @@ struct ks_regex {
 	int failure; /* the error of the first match that was given up; 0: none was */
 	hrtime_t left; /* how long all its matches may still take (ns), at most 0: no longer; KS_NO_TIME_LIMIT */
 	bool is_slow;  /* a match took long, or others ran meanwhile: from then on the thread's own time counts */
+	struct known *known; /* owned; where the time is limited: a history has the same names in each sample */
+	size_t nknown, known_cap;
+	struct ks_table by_text;
 	bool reported;
 	char trouble[400];
 	size_t n;
@@ -180,6 +195,8 @@ free_regex(struct ks_regex *r)
 		pcre2_match_context_free(r->context);
 		pcre2_match_data_free(r->data);
 		pcre2_code_free(r->code);
+		ks_table_free(&r->by_text);
+		free(r->known);
 		free(r);
 	}
 }
@@ -289,6 +306,36 @@ regex_match(struct ks_regex *r, const char *s, size_t n)
 
 /* --- either ------------------------------------------------------------------ */
 
+static bool
+is_known(const void *known, uint32_t slot, const void *key)
+{
+	const struct known *a = (const struct known *)known + slot, *b = key;
+
+	return a->n == b->n && memcmp(a->text, b->text, b->n) == 0;
+}
+
+/* The same without the groups that matched. A text that was matched within a limit of time costs none again. */
+static bool
+regex_matches(struct ks_regex *r, const char *s, size_t n)
+{
+	struct known one = { .n = (uint8_t)n };
+	uint64_t hash;
+	uint32_t slot;
+
+	if (r->left == KS_NO_TIME_LIMIT || n > sizeof(one.text))
+		return regex_match(r, s, n);
+	memcpy(one.text, s, n);
+	hash = ks_hash_bytes(KS_HASH_INIT, s, n);
+	slot = ks_table_find(&r->by_text, hash, is_known, r->known, &one);
+	if (slot != KS_NO_SLOT)
+		return r->known[slot].matches;
+	one.matches = regex_match(r, s, n);
+	if (r->failure == 0 && r->nknown < MOST_KNOWN && KS_RESERVE(r->known, r->known_cap, r->nknown + 1) &&
+	    ks_table_add(&r->by_text, hash, (uint32_t)r->nknown))
+		r->known[r->nknown++] = one;
+	return one.matches;
+}
+
 /*
  * True for "/^n/q" and "/n$/q": a slash, letters behind a later one, and between them what paths
  * do not have. Other texts of that form are globs, as "/dev/shm" is.
@@ -355,7 +402,7 @@ ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n)
 	case KS_PATTERN_GLOB:
 		return glob_match(p->text, p->text + p->n, s, s + n);
 	default:
-		return regex_match(p->regex, s, n);
+		return regex_matches(p->regex, s, n);
 	}
 }
 

@@ -38,7 +38,10 @@ void ks_pattern_free(struct ks_pattern *p);
 
 #define KS_NO_TIME_LIMIT INT64_MAX
 
-/* Bounds how long (ns) all matches of a regular expression may take from now on; later ones count as given up. */
+/*
+ * Bounds how long (ns) all matches of a regular expression may take from now on; later ones count as given up. The same
+ * text is matched once, so that a history takes no longer than a sample of it.
+ */
 void ks_pattern_limit(struct ks_pattern *p, hrtime_t ns);
 
 /*

@@ -81,6 +81,28 @@ describe("kstat.page", function()
     assert.same({ "nil\n", "" }, { r.out, r.err })
   end)
 
+  it("answers regular expressions of the whole hour as of one sample of it", function()
+    local r = run.run({ "kstatlua", "-e", [[
+      local page, past = require("kstat.page"), require("kstat.page.history").new()
+      local pub = assert(kstat.publish("spec"))
+      for i = 1, 150 do
+        assert(pub:named({ name = "a" .. i .. ("b"):rep(20), statistics = { { name = "c" } } }))
+      end
+      local ks = assert(kstat.open())
+      for i = 1, 300 do
+        past:add(ks, {})
+      end
+      local texts = {}
+      for i = 1, 8 do
+        texts[i] = ("spec::/^a[^!]*" .. i .. "[^!]*b$/:/^[a-c]$/")
+      end
+      local selectors = assert(page.selectors(texts))
+      local status, _, body = page.answer(ks, "history.json", selectors, { history = past })
+      print(status, page.trouble(selectors), select(2, body:gsub("\30", "")) > 50)
+    ]], env = { KSTAT_DIR = dir, KSTAT_PROC = dir, KSTAT_SYS = dir } })
+    assert.same({ "200\tnil\ttrue\n", "" }, { r.out, r.err })
+  end)
+
   it("has fewer samples of the past where all would be a large answer, also if much was published later", function()
     local r = run.run({ "kstatlua", "-e", [[
       local past = require("kstat.page.history").new()
