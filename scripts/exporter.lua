@@ -253,10 +253,13 @@ end
 
 local REALM = 'Basic realm="kstat", charset="UTF-8"'
 
--- Lets nobody in without the password of a user (nil: there are no users).
-local function behind(guard, answer)
-  return not guard and answer or function(path, parameters, headers)
-    local is_known = guard(headers.Authorization)
+-- Lets nobody in without the password of a user. door.guard, nil: there are no users.
+local function behind(door, answer)
+  return function(path, parameters, headers)
+    local is_known = not door.guard
+    if door.guard then
+      is_known = door.guard(headers.Authorization)
+    end
     if is_known == nil then
       return 429, "text/plain", "too many wrong passwords: try again in a moment\n"
     elseif not is_known then
@@ -268,9 +271,17 @@ end
 
 -- --- the command ------------------------------------------------------------------------------
 
--- Returns where to listen, and whether only this machine reaches it.
+-- Returns where to listen, and the socket if systemd passed it.
 local function address_of(given, http)
   local listen = given.theirs.listen or {}
+  if given.theirs.systemd then
+    local socket, address = http.systemd_socket()
+    if not socket then
+      wrong("--web.systemd-socket: systemd passed no socket, or several; --web.listen-address says where to listen")
+    end
+    given.public = given.public or http.is_loopback(address) == false
+    return address, socket
+  end
   if #listen > 1 or listen[1] and given.listen then
     wrong("--web.listen-address: one address alone")
   end
@@ -301,12 +312,39 @@ local function read_config(given)
   return config
 end
 
+local RENEWED = 2 -- seconds between two looks at the files of TLS and passwords
+
+-- Goes on with what these files say, if they changed. While they are wrong, what was read before goes on.
+local function renew(server, door, path)
+  door.due = core.hrtime() + RENEWED
+  local config, message = require("kstat.exporter.config").read(path)
+  if config and config.text == door.config.text then
+    return
+  end
+  local ok = config ~= nil
+  if ok then
+    ok, message = server:renew(config.tls)
+  end
+  if ok then
+    door:take(config)
+    tool.tell(path .. ": read again")
+  else
+    tool.warn(("%s: %s; what was read before goes on"):format(path, message))
+  end
+end
+
 local function main()
   local given, selectors = read_arguments(arg)
   local http = load_server()
-  local address = address_of(given, http)
-  local config = read_config(given)
-  local server, message = http.listen(address, config.tls)
+  local address, socket = address_of(given, http)
+  local door = {}
+  function door:take(config)
+    self.config = config
+    self.guard = config.users and next(config.users) and entrance.guard(config.users, http.is_password)
+  end
+  door:take(read_config(given))
+  http.ignore_hangup()
+  local server, message = http.listen(address == "unix" and LISTEN or address, door.config.tls, socket)
   if not server then
     tool.stop(3, message)
   end
@@ -317,13 +355,12 @@ local function main()
   if not ks then
     tool.stop(given.trust and errname == "EINVAL" and 2 or 3, message)
   end
-  tool.write(("listening at %s\n"):format((address:gsub("%d+$", server:port()))))
+  tool.write(("listening at %s\n"):format((address:gsub(":%d+$", ":" .. server:port()))))
   tool.flush()
   local past = history.new()
   -- Processes are named where everything is shown, and nothing was selected.
   local users = #selectors == 0 and busiest.new() or nil
-  local guard = config.users and next(config.users) and entrance.guard(config.users, http.is_password)
-  local answer = behind(guard, guarded(answers(ks, selectors, given, not given.public and local_hosts(http),
+  local answer = behind(door, guarded(answers(ks, selectors, given, not given.public and local_hosts(http),
     { history = past, busiest = users })))
   core.looping(true)
   while not core.interrupted() do
@@ -332,6 +369,9 @@ local function main()
     end
     if users then
       users:rest()
+    end
+    if door.config.text and core.hrtime() >= (door.due or 0) then
+      renew(server, door, given.theirs.config)
     end
     server:run(1, answer)
   end

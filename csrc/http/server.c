@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "http/address.h"
 #include "http/gzip.h"
@@ -520,11 +521,13 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 
 /* --- the server ---------------------------------------------------------------------------------------- */
 
-/* Starts the daemon at an address. */
+/* Starts a daemon at an address, or with a socket that listens, which it then owns; -1: none. */
 static struct MHD_Daemon *
-start_daemon(struct http_server *server, const union http_address *a, const struct http_tls *tls)
+start_daemon(struct http_server *server, const union http_address *a, int fd, const struct http_tls *tls)
 {
 	bool is_any6 = a->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->ip6.sin6_addr);
+	struct MHD_OptionItem listening[] = { { fd >= 0 ? MHD_OPTION_LISTEN_SOCKET : MHD_OPTION_SOCK_ADDR, fd,
+	    (void *)(uintptr_t)&a->any }, { MHD_OPTION_END, 0, NULL } };
 	struct MHD_OptionItem secure[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, tls != NULL ? (void *)(uintptr_t)tls->certificate : NULL },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, tls != NULL ? (void *)(uintptr_t)tls->key : NULL },
@@ -540,7 +543,7 @@ start_daemon(struct http_server *server, const union http_address *a, const stru
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
 	    (tls != NULL ? MHD_USE_TLS : 0) | (is_any6 ? MHD_USE_DUAL_STACK : 0) |
 	    (a->any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL, on_request, server,
-	    MHD_OPTION_EXTERNAL_LOGGER, on_line, server, MHD_OPTION_SOCK_ADDR, &a->any,
+	    MHD_OPTION_EXTERNAL_LOGGER, on_line, server, MHD_OPTION_ARRAY, listening,
 	    MHD_OPTION_CONNECTION_LIMIT, HTTP_MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SECONDS,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MOST_HEADER + ROOM,
 	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
@@ -549,22 +552,30 @@ start_daemon(struct http_server *server, const union http_address *a, const stru
 
 /* The same; ":PORT" is all addresses of IPv4 where the machine has no IPv6. */
 static void
-start_at(struct http_server *server, union http_address *a, const char *address, const struct http_tls *tls)
+start_at(struct http_server *server, union http_address *a, const char *address, int fd, const struct http_tls *tls)
 {
 	in_port_t port = a->any.sa_family == AF_INET6 ? a->ip6.sin6_port : 0;
 
 	errno = 0;
-	server->daemon = start_daemon(server, a, tls);
+	server->daemon = start_daemon(server, a, fd, tls);
 	if (server->daemon != NULL || address[0] != ':' || errno != EAFNOSUPPORT)
 		return;
 	memset(a, 0, sizeof(*a));
 	a->ip4.sin_family = AF_INET;
 	a->ip4.sin_port = port;
-	server->daemon = start_daemon(server, a, tls);
+	server->daemon = start_daemon(server, a, fd, tls);
+}
+
+static void
+set_clients(struct http_server *server, const struct http_tls *tls)
+{
+	server->asks_clients = tls != NULL && tls->client_ca != NULL;
+	server->clients_may_lack = tls != NULL && tls->clients_may_lack;
 }
 
 struct http_server *
-http_open(const char *address, const struct http_tls *tls, http_handler *handler, void *arg, char *why, size_t size)
+http_open(const char *address, int fd, const struct http_tls *tls, http_handler *handler, void *arg, char *why,
+    size_t size)
 {
 	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
 	struct http_server *server;
@@ -589,9 +600,8 @@ http_open(const char *address, const struct http_tls *tls, http_handler *handler
 	server->arg = arg;
 	server->counted = now();
 	server->reserve = MOST_RESERVE;
-	server->asks_clients = tls != NULL && tls->client_ca != NULL;
-	server->clients_may_lack = tls != NULL && tls->clients_may_lack;
-	start_at(server, &a, address, tls);
+	set_clients(server, tls);
+	start_at(server, &a, address, fd, tls);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
 		free(server);
@@ -618,11 +628,49 @@ http_run(struct http_server *server, int milliseconds)
 	(void)MHD_run_wait(server->daemon, wait < milliseconds ? wait : milliseconds);
 }
 
-void
-http_close(struct http_server *server)
+static void
+stop_daemon(struct http_server *server)
 {
 	while (server->waiting != NULL)
 		resume_first(server);
 	MHD_stop_daemon(server->daemon);
+}
+
+const char *
+http_renew(struct http_server *server, const struct http_tls *tls)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
+	struct sockaddr_storage address;
+	struct MHD_Daemon *daemon;
+	union http_address a;
+	socklen_t n = sizeof(address);
+	int fd;
+
+	if (wrong != NULL)
+		return wrong;
+	fd = info != NULL ? dup(info->listen_fd) : -1;
+	memset(&a, 0, sizeof(a));
+	if (fd >= 0 && getsockname(fd, (struct sockaddr *)&address, &n) == 0)
+		a.any.sa_family = address.ss_family;
+	daemon = fd >= 0 ? start_daemon(server, &a, fd, tls) : NULL;
+	if (daemon == NULL) {
+		if (fd >= 0)
+			(void)close(fd);
+		return "the server cannot start again";
+	}
+	fd = MHD_quiesce_daemon(server->daemon);
+	stop_daemon(server);
+	if (fd >= 0)
+		(void)close(fd);
+	server->daemon = daemon;
+	set_clients(server, tls);
+	return NULL;
+}
+
+void
+http_close(struct http_server *server)
+{
+	stop_daemon(server);
 	free(server);
 }

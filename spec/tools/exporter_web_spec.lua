@@ -141,6 +141,66 @@ describe("kstatlua exporter as node_exporter", function()
     assert.truthy(wrong == "401" or wrong == "429")
   end)
 
+  it("takes renewed certificates and passwords; what was there goes on while they are wrong, and SIGHUP ends nothing",
+    function()
+    local make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+    local yaml = "tls_server_config:\n  cert_file: r.cert\n  key_file: r.key\n"
+    run.shell(("cd %s && %s -subj /CN=first -keyout r.key -out r.cert && %s -subj /CN=second -keyout s.key -out s.cert")
+      :format(dir, make, make))
+    run.write_file(dir .. "/renew.yml", yaml)
+    local pid, port = start(dir, "--web.config.file=" .. dir .. "/renew.yml unix:0:system_misc")
+    local function name()
+      return curl(("-v https://127.0.0.1:%s/healthz 2>&1"):format(port)):match("subject: CN=(%w+)")
+    end
+    local function await_line(text)
+      run.await("the line " .. text, function() return run.read_file(dir .. "/log"):find(text, 1, true) end)
+    end
+    assert.equal("first", name())
+    run.shell(("cp %s/s.cert %s/r.cert; kill -HUP %s"):format(dir, dir, pid))
+    await_line("; what was read before goes on")
+    assert.equal("first", name())
+    run.shell(("cp %s/s.key %s/r.key"):format(dir, dir))
+    await_line("renew.yml: read again")
+    assert.equal("second", name())
+    run.write_file(dir .. "/renew.yml", yaml
+      .. "basic_auth_users:\n  alice: $2b$04$KBCwKxOzLha2MUDgW0PjXe/hE/UCO9qF89dOydoHjSwxcHev5LRn.\n")
+    local function status(options)
+      return curl(("%s https://127.0.0.1:%s/metrics -o /dev/null -w '%%{http_code}'"):format(options, port))
+    end
+    run.await("the passwords", function() return status("") == "401" end)
+    assert.equal("200", status("-u alice:secret"))
+    run.stop(pid)
+  end)
+
+  it("listens at the socket that systemd passes, or ends with 2", function()
+    local none = run.run({ "kstatlua", "exporter", "--web.systemd-socket" })
+    assert.equal(2, none.status)
+    assert.matches("^exporter: %-%-web%.systemd%-socket: systemd passed no socket, or several; [^\n]*\n$", none.err)
+    if run.shell("command -v python3").status ~= 0 then
+      return
+    end
+    run.write_file(dir .. "/pass.py", [[
+import os, socket, sys
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+os.dup2(s.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[1], sys.argv[1:])
+]])
+    local pid = run.start(("env KSTAT_DIR=%s python3 %s/pass.py %s/kstatlua exporter --web.systemd-socket 2>&1")
+      :format(dir, dir, run.bin), dir .. "/socket.log")
+    local port = run.await("the port", function()
+      return run.read_file(dir .. "/socket.log"):match("listening at 127%.0%.0%.1:(%d+)\n")
+    end)
+    local answer = curl("http://127.0.0.1:" .. port .. "/healthz")
+    local foreign = curl("-H 'Host: evil.example' http://127.0.0.1:" .. port .. "/healthz")
+    run.stop(pid)
+    assert.equal("ok\n", answer)
+    assert.matches("^the exporter answers at 127.0.0.1", foreign)
+  end)
+
   it("remembers right passwords however many wrong ones follow", function()
     local looked = 0
     local guard = require("kstat.exporter.entrance").guard({ alice = "hash" }, function(password)

@@ -4,7 +4,9 @@
  */
 #include <lauxlib.h>
 #include <lua.h>
+#include <signal.h>
 
+#include "http/address.h"
 #include "http/server.h"
 
 #define SERVER "kstat.http.server"
@@ -104,13 +106,31 @@ text_of(lua_State *L, const char *name)
 }
 
 /*
- * listen(address[, tls]) -> server | nil, message. tls: certificate, key, client_ca and priorities, as struct http_tls
- * has them, and optional: clients may lack a certificate.
+ * Reads the table at index 2 of the stack: certificate, key, client_ca and priorities, as struct http_tls has them, and
+ * optional: clients may lack a certificate. NULL: there is none.
  */
+static const struct http_tls *
+check_tls(lua_State *L, struct http_tls *tls)
+{
+	if (!lua_istable(L, 2))
+		return NULL;
+	tls->certificate = text_of(L, "certificate");
+	tls->key = text_of(L, "key");
+	tls->client_ca = text_of(L, "client_ca");
+	tls->priorities = text_of(L, "priorities");
+	lua_getfield(L, 2, "optional");
+	tls->clients_may_lack = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	luaL_argcheck(L, tls->certificate != NULL && tls->key != NULL, 2, "certificate and key expected");
+	return tls;
+}
+
+/* listen(address[, tls[, socket]]) -> server | nil, message. socket: a descriptor that listens there */
 static int
 listen_at(lua_State *L)
 {
 	const char *address = luaL_checkstring(L, 1);
+	int fd = (int)luaL_optinteger(L, 3, -1);
 	struct server *s = lua_newuserdata(L, sizeof(*s));
 	struct http_tls tls = { .certificate = NULL };
 	char why[256];
@@ -118,17 +138,7 @@ listen_at(lua_State *L)
 	*s = (struct server){ .server = NULL };
 	luaL_getmetatable(L, SERVER);
 	lua_setmetatable(L, -2);
-	if (lua_istable(L, 2)) {
-		tls.certificate = text_of(L, "certificate");
-		tls.key = text_of(L, "key");
-		tls.client_ca = text_of(L, "client_ca");
-		tls.priorities = text_of(L, "priorities");
-		lua_getfield(L, 2, "optional");
-		tls.clients_may_lack = lua_toboolean(L, -1);
-		lua_pop(L, 1);
-		luaL_argcheck(L, tls.certificate != NULL && tls.key != NULL, 2, "certificate and key expected");
-	}
-	s->server = http_open(address, tls.certificate != NULL ? &tls : NULL, handle, s, why, sizeof(why));
+	s->server = http_open(address, fd, check_tls(L, &tls), handle, s, why, sizeof(why));
 	if (s->server != NULL)
 		return 1;
 	lua_pushnil(L);
@@ -161,6 +171,22 @@ server_run(lua_State *L)
 	return s->failed ? lua_error(L) : 0;
 }
 
+/* server:renew(tls) -> true | nil, message: all stays as it is. Goes on with other certificates, or with none */
+static int
+server_renew(lua_State *L)
+{
+	struct server *s = check_server(L);
+	struct http_tls tls = { .certificate = NULL };
+	const char *wrong;
+
+	if (s->L != NULL)
+		return luaL_error(L, "a handler cannot renew the server");
+	wrong = http_renew(s->server, check_tls(L, &tls));
+	lua_pushboolean(L, wrong == NULL);
+	lua_pushstring(L, wrong);
+	return 2;
+}
+
 static int
 server_port(lua_State *L)
 {
@@ -191,6 +217,27 @@ is_loopback(lua_State *L)
 	return is >= 0;
 }
 
+/* systemd_socket() -> the descriptor and the address of the one socket that systemd passed | nothing */
+static int
+systemd_socket(lua_State *L)
+{
+	char address[128];
+	int fd = http_systemd_socket(address, sizeof(address));
+
+	lua_pushinteger(L, fd);
+	lua_pushstring(L, address);
+	return fd >= 0 ? 2 : 0;
+}
+
+/* ignore_hangup(): a server goes on when its terminal ends, or a service is to read its files again */
+static int
+ignore_hangup(lua_State *L)
+{
+	(void)L;
+	(void)signal(SIGHUP, SIG_IGN);
+	return 0;
+}
+
 /* is_password(password, hash) -> whether the hash, as crypt(5) has it, was made of the password */
 static int
 is_password(lua_State *L)
@@ -205,11 +252,12 @@ int
 luaopen_kstat_http(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
-		{ "run", server_run }, { "port", server_port }, { "close", server_close }, { "__gc", server_close },
+		{ "run", server_run }, { "port", server_port }, { "renew", server_renew }, { "close", server_close }, { "__gc", server_close },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg functions[] = {
 		{ "listen", listen_at }, { "is_loopback", is_loopback }, { "is_password", is_password },
+		{ "systemd_socket", systemd_socket }, { "ignore_hangup", ignore_hangup },
 		{ NULL, NULL }
 	};
 

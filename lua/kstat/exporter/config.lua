@@ -119,7 +119,7 @@ local function tls_of(section, path)
   elseif not (VERSIONS[from] and VERSIONS[to]) or VERSIONS[from] > VERSIONS[to] then
     return nil, ("%s: min_version and max_version are TLS10 to TLS13"):format(path)
   end
-  local tls = { optional = clients == "VerifyClientCertIfGiven", priorities = priorities(from, to) }
+  local tls, texts = { optional = clients == "VerifyClientCertIfGiven", priorities = priorities(from, to) }, {}
   for field, name in pairs({ certificate = "cert_file", key = "key_file",
     client_ca = CLIENTS[clients] and "client_ca_file" or nil }) do
     local text, message = contents(path, section[name])
@@ -127,8 +127,10 @@ local function tls_of(section, path)
       return nil, message
     end
     tls[field] = text
+    texts[#texts + 1] = field .. "\n" .. text
   end
-  return tls
+  table.sort(texts)
+  return tls, table.concat(texts)
 end
 
 -- Returns what is wrong with the hash of a password, or nil.
@@ -141,7 +143,7 @@ end
 --- Reads the file.
 -- @string path
 -- @treturn table `tls`, for `listen` of kstat.http, and `users`, hashes by names; both may be nil; `notes`, lines about
--- what means nothing here
+-- what means nothing here; `text`, what was read, of the file and of those that it names
 -- @fails a line that names the file and what is wrong
 function config.read(path)
   local text, problem = contents("", path)
@@ -152,7 +154,7 @@ function config.read(path)
   if not sections then
     return nil, notes
   end
-  local given = { notes = notes, users = sections.basic_auth_users }
+  local given = { notes = notes, users = sections.basic_auth_users, text = text }
   for name, hash in pairs(given.users or {}) do
     local wrong = hash_wrong(hash)
     if wrong then
@@ -165,6 +167,7 @@ function config.read(path)
     if not given.tls then
       return nil, message
     end
+    given.text = text .. message
   end
   return given
 end

@@ -16,14 +16,15 @@ local TAKEN = { ["web.listen-address"] = "listen", ["web.telemetry-path"] = "pat
 local LISTS = { listen = true, textfile = true }
 
 -- Switches that mean something here, and what they set.
-local SWITCHES = { ["collector.disable-defaults"] = "none", ["web.disable-exporter-metrics"] = "bare" }
+local SWITCHES = { ["collector.disable-defaults"] = "none", ["web.disable-exporter-metrics"] = "bare",
+  ["web.systemd-socket"] = "systemd" }
 
 -- Where these file systems are is said elsewhere: the only value that means something, and what says it here.
 local ROOTS = { ["path.procfs"] = { "/proc", "KSTAT_PROC" }, ["path.sysfs"] = { "/sys", "KSTAT_SYS" } }
 
 -- Options that have no meaning here: true where an argument follows.
 local WITHOUT_MEANING = { ["path.rootfs"] = true, ["path.udev.data"] = true, ["log.level"] = true,
-  ["log.format"] = true, ["runtime.gomaxprocs"] = true, ["web.max-requests"] = true, ["web.systemd-socket"] = false,
+  ["log.format"] = true, ["runtime.gomaxprocs"] = true, ["web.max-requests"] = true,
   ["collector.cpu.guest"] = false, ["collector.netclass.netlink"] = false, ["collector.netdev.netlink"] = false,
   ["collector.netclass.ignore-invalid-speed"] = false, ["collector.systemd.enable-task-metrics"] = false,
   ["collector.systemd.enable-restarts-metrics"] = false, ["collector.systemd.enable-start-time-metrics"] = false,
@@ -102,7 +103,8 @@ end
 --- Takes node_exporter's options out of a command line.
 -- @tparam {string,...} words
 -- @treturn table what it says: `enabled` and `filters`, as kstat.node has them; `listen`, `path`, `config`, `textfile`;
--- `bare`; `asks`, whether it is about collectors; `notes`, lines about options that do nothing
+-- `bare`; `systemd`: it listens at its socket; `asks`, whether it is about collectors;
+-- `notes`, lines about options that do nothing
 -- @treturn {string,...} the other words
 -- @fails a line about what is wrong
 function node_options.take(words)
