@@ -285,15 +285,14 @@ has_mapped(const char *pid, const struct stat *st)
 	return found;
 }
 
-/* Names the first process that has mapped the file, if one can be seen, and its dead creator. */
+/* Names the first process that has mapped the file, or its creator, which ended, as one does that becomes a daemon. */
 static void
 name_heir(char who[WHO], const struct stat *st, uint32_t creator)
 {
 	DIR *processes = opendir("/proc");
 	const struct dirent *e;
-	size_t n;
 
-	who[0] = '\0';
+	(void)snprintf(who, WHO, "children of process %u, which ended", creator);
 	while (processes != NULL && (e = readdir(processes)) != NULL) {
 		if (isdigit((unsigned char)e->d_name[0]) && has_mapped(e->d_name, st)) {
 			name_process(who, strtoul(e->d_name, NULL, 10));
@@ -302,9 +301,6 @@ name_heir(char who[WHO], const struct stat *st, uint32_t creator)
 	}
 	if (processes != NULL)
 		(void)closedir(processes);
-	n = strlen(who);
-	(void)snprintf(who + n, WHO - n, n > 0 ? ", child of process %u, which is dead" :
-	    "children of process %u, which is dead", creator);
 }
 
 static int

@@ -38,7 +38,7 @@ function M.new(server, seconds, rest)
     while name do
       name = distributions.row_of(name)
       if name ~= "" and not stays(server, name) then
-        server:remove_row(name)
+        server:remove_row(server:set_of(name), name)
       end
       rest()
       name = idle:next(CLASSES, now, seconds)

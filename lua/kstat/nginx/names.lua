@@ -91,4 +91,10 @@ function M.row(prefix, values)
   return name
 end
 
+--- Whether the name of a row, which may have been cut, begins as those with this prefix do.
+function M.begins(name, prefix)
+  local head = (prefix .. ","):sub(1, name:find("~", 1, true) and MOST_NAME - HASH - 1 or nil)
+  return (name .. ","):sub(1, #head) == head
+end
+
 return M

@@ -216,10 +216,19 @@ function set_methods.renew(self, row)
   if not ok and DAMAGE[errname] then
     server:damage(message, errname)
   elseif not ok and row ~= self.refuge then
-    server:refuse(message)
+    server:refuse(self, message)
     divert(self, row)
   elseif ok and not existed and not problem and row ~= self.refuge then
-    server:count_row(1)
+    self:count(1)
+  end
+end
+
+--- Notes that a row came (1) or went (-1).
+-- @function set:count
+function set_methods.count(self, n)
+  self.server.rows:add(n)
+  if self.rows then
+    self.rows:add(n)
   end
 end
 
@@ -268,20 +277,20 @@ function set_methods.find(self, raw)
   local name = names.row(self.kind.prefix, values)
   local is_new = not self.server.pub:has(name) and not self.kind.unlimited
   row = nil
-  if not (is_new and self.server:is_full()) then
+  if not (is_new and self.rows and self.rows.cell[0] >= self.server.options.max_rows) then
     row, message, errname = join(self, name, values)
   end
   if not row then
     if DAMAGE[errname] then
       self.server:damage(message, errname)
     else
-      self.server:refuse(message)
+      self.server:refuse(self, message)
     end
     local other, problem = self:other()
     return other, false, problem
   end
   if is_new then
-    self.server:count_row(1)
+    self:count(1)
   end
   -- Rows that come and go would gather here: all are found again from the start.
   if self.found >= 2 * self.server.options.max_rows + 100 then
@@ -313,7 +322,7 @@ function set_methods.remove(self, raw)
   end
   local name = names.row(self.kind.prefix, values)
   -- The row of refused labels is no row of its own, and stays.
-  return self.refuge_name ~= name and self.server:remove_row(name)
+  return self.refuge_name ~= name and self.server:remove_row(self, name)
 end
 
 --- Removes all rows of the set that a reader of this nginx's kstats finds, for all workers.
@@ -324,7 +333,7 @@ function set_methods.remove_all(self)
   for _, k in ipairs(ks and ks:select(self.server.options.name .. ":0") or {}) do
     if k.class == times_class or k.class:find(self.kind.class, 1, true) == 1 and
         (k:get(self.statistic) or k:get(sum)) then
-      self.server:remove_row(distributions.row_of(k.name))
+      self.server:remove_row(self, distributions.row_of(k.name))
     end
   end
 end
@@ -347,9 +356,18 @@ function M.new(server, kind)
   kind.persistent = server.options.persistent or nil
   local set = setmetatable({ server = server, kind = kind, by_labels = {}, top = {}, found = 0 }, set_meta)
   number_codes(set)
-  -- The row of refused labels is made first: there is room for it.
   if #kind.labels > 0 and not kind.unlimited then
-    local ok, message = set:other()
+    -- Each family has a pool of its own, so that labels that strangers choose take no row from others.
+    local k, message = server.pub:named({ name = names.row("nginx,rows", { kind.prefix }), class = "nginx_rows",
+      shards = 1, statistics = { { name = "family", type = "string", value = kind.prefix, kind = "text" },
+      { name = "rows", kind = "gauge", desc = "rows of labels" } } })
+    set.rows = k and k:counter("rows")
+    server.sets[#server.sets + 1] = set
+    -- The row of refused labels is made first: there is room for it.
+    local ok = k
+    if ok then
+      ok, message = set:other()
+    end
     if not ok then
       return nil, message
     end

@@ -2,6 +2,7 @@
 local ffi = require("ffi")
 local chains = require("kstat.chain")
 local distributions = require("kstat.nginx.distributions")
+local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
 
 ffi.cdef([[
@@ -17,27 +18,18 @@ local meta = { __index = methods }
 
 local CONNECTIONS = { "active", "reading", "writing", "waiting", "accepted", "handled", "requests" }
 
---- Whether there are as many rows as there may be.
--- @function server:is_full
-function methods.is_full(self)
-  return self.rows.cell[0] >= self.options.max_rows
-end
-
---- Notes that a row came (1) or went (-1).
--- @function server:count_row
-function methods.count_row(self, n)
-  self.rows:add(n)
-end
-
---- Counts labels that got no row, and says so once in the error log.
+--- Counts labels that got no row, and says so once for each family in the error log.
+-- @tparam set set of kstat.nginx.rows
 -- @string[opt] message why there is none; nil: there are as many rows as there may be
 -- @function server:refuse
-function methods.refuse(self, message)
+function methods.refuse(self, set, message)
   self.refused:add()
   self.all_refusals:add()
-  if not self.has_warned then
-    self.has_warned = true
-    ngx.log(ngx.WARN, "kstat: there is no room for more rows (", message or "max_rows is " .. self.options.max_rows,
+  local who = message and self or set -- a full segment is of all families
+  if not who.has_warned then
+    who.has_warned = true
+    ngx.log(ngx.WARN, "kstat: there is no room for more rows", message and "" or " of ",
+      message and "" or set.metric or set.kind.class, " (", message or "max_rows is " .. self.options.max_rows,
       "); further labels are counted as 'other'")
   end
 end
@@ -105,15 +97,32 @@ function methods.rest(self)
   end
 end
 
---- Removes the kstats of a row by its name. Workers look only whether the first two are there, which therefore go last.
+--- Returns the set of a row by its name, which may have been cut.
+-- @function server:set_of
+function methods.set_of(self, name)
+  local found, several
+  for _, set in ipairs(self.sets) do
+    if set.kind.prefix ~= "" and names.begins(name, set.kind.prefix) then
+      found, several = set, found ~= nil
+    end
+  end
+  local k = several and self:chain() and self.ks:lookup(self.options.name, 0, name)
+  for _, set in ipairs(k and self.sets or {}) do
+    found = set.statistic and (k:get(set.statistic) or k:get(set.statistic .. "_sum")) and set or found
+  end
+  return found or self.requests
+end
+
+--- Removes the kstats of a row of a set by its name. Workers look only whether
+-- the first two are there, which therefore go last.
 -- @function server:remove_row
-function methods.remove_row(self, name)
+function methods.remove_row(self, set, name)
   for i = #distributions.ENDINGS, 1, -1 do
     self.pub:remove(name .. distributions.ENDINGS[i])
   end
   local existed = self.pub:remove(name)
   if existed then
-    self:count_row(-1)
+    set:count(-1)
   end
   return existed or false
 end
@@ -200,8 +209,8 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string message
 function M.new(pub, options, reloaded)
-  local self = setmetatable({ pub = pub, options = options, own = {}, queues = {}, scrapes = {}, refusals = {},
-    told = {} }, meta)
+  local self = setmetatable({ pub = pub, options = options, own = {}, sets = {}, queues = {}, scrapes = {},
+    refusals = {}, told = {} }, meta)
   local statistics = {
     { name = "reloads", desc = "reloads of the configuration" },
     { name = "restarts", desc = "workers started in place of one that ended" },
