@@ -56,10 +56,13 @@ async function askData(selectors) {
   return byKey(await ask("kstat.json", selectors));
 }
 
+let keepsHistory = true; // the server
+
 // The last hour of the same, as the server kept it: [{ time, kstats }], the oldest first. An answer is a sequence of
-// JSON texts (RFC 7464): the times, and the kstats of each.
+// JSON texts (RFC 7464): the times, and the kstats of each. It is empty where a server keeps none.
 async function askHistory(selectors) {
   const answers = selectors.length ? await Promise.all(addressesOf("history.json", selectors).map(textOf)) : [];
+  keepsHistory = !answers.includes("");
   const moments = new Map();
   for (const answer of answers) {
     const [times = [], ...lists] = answer.split("\x1e").slice(1).map((text) => JSON.parse(text));

@@ -67,7 +67,7 @@ async function poll() {
   try {
     await round();
     answered = Date.now() / 1000;
-    show(paused ? "" : "live", paused ? "paused" : "live");
+    show(paused ? "" : "live", paused ? "paused" : keepsHistory ? "live" : "live, without a history");
   } catch (e) {
     rounds = 0;
     show("lost", isSilence(e) ? "no answer" + (answered ? " since " + clockText(answered) : "") : e.message);

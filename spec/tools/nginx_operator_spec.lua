@@ -62,6 +62,38 @@ describe("kstat.nginx for its operator", function()
     assert.is_nil(server:counted()[":2xx"])
   end)
 
+  it("is installed by the first blocks of its page, and packs answers where that is asked for", function()
+    local page, root = run.read_file("doc/nginx.md"), run.directory()
+    local install = page:match("```sh\n.-\n(make [^\n#]-) *#")
+    local r = run.tool((install:gsub("make", "make -s BUILD=" .. run.quote(run.build) .. " DESTDIR=" .. root)))
+    assert.equal(0, r.status, r.err)
+    run.shell("chmod 755 " .. root) -- workers are another user's
+    local http = page:match("\n```nginx\n(http {.-\n})\n```")
+    -- The two blanks keep away the paths that specs have.
+    http = http:gsub("/usr/local", root .. "/usr/local"):gsub("^http", "http "):gsub("9145", "$port2"):gsub("}$", [[
+      access_log logs/access.log;
+      client_body_temp_path logs/body; proxy_temp_path logs/proxy; fastcgi_temp_path logs/fastcgi;
+      uwsgi_temp_path logs/uwsgi; scgi_temp_path logs/scgi;
+      server { include listen.conf; location / { content_by_lua_block { ngx.say("hello") } }
+        location /where { content_by_lua_block { ngx.print(package.searchpath("kstat.nginx", package.path)) } } }
+    }]])
+    start({ config = "load_module /usr/lib/nginx/modules/ndk_http_module.so;\n" ..
+      "load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;\ndaemon off;\npid logs/nginx.pid;\n" ..
+      "error_log logs/error.log warn;\nevents { worker_connections 64; }\n" .. http })
+    assert.equal(root .. "/usr/local/share/lua/5.1/kstat/nginx/init.lua", server:get("/where"))
+    local function head(path, header)
+      return nginx.sh("curl -s -D - -o /dev/null %s 'http://127.0.0.1:%d%s'", header, server.port2, path).out
+    end
+    for _, path in ipairs({ "/metrics", "/metrics?select=cpu", "/kstat.json", "/kstat/", "/kstat/list.json" }) do
+      local packed = head(path, "-H 'Accept-Encoding: gzip'")
+      assert.matches("\r\nContent%-Encoding: gzip\r\n", packed)
+      assert.matches("\r\nVary: Accept%-Encoding\r\n", packed)
+      assert.matches("\r\nVary: Accept%-Encoding\r\n", head(path, ""))
+      assert.falsy(head(path, ""):find("Content-Encoding", 1, true))
+    end
+    run.remove_directory(root)
+  end)
+
   it("says why there is no room for a row", function()
     start({ setup = "labels = { 'host' }, capacity = 131072, connections = false", init = [[
       for i = 1, 999 do kn:counter("c" .. i) end ]] })
