@@ -193,15 +193,23 @@ append(void *buf, const char *p, size_t n)
 	return 0;
 }
 
-/* Whatever a histogram holds, it merges with itself. */
+/*
+ * Whatever a histogram holds, it merges with itself; unless that would be more values than can be counted, and then it
+ * stays what it was.
+ */
 static void
 merge(kstat_ctl_t *kc, const kstat_t *k)
 {
 	kstat_hist_t *all = kstat_hist_read(kc, k, NULL), *again = kstat_hist_read(kc, k, NULL);
 
-	if (all != NULL && again != NULL &&
-	    (kstat_hist_merge(all, again) != 0 || kstat_hist_count(all) != 2 * kstat_hist_count(again)))
-		abort();
+	if (all != NULL && again != NULL) {
+		uint64_t count = kstat_hist_count(again);
+		bool is_full = count > UINT64_MAX / 2;
+
+		if ((kstat_hist_merge(all, again) != 0) != is_full ||
+		    kstat_hist_count(all) != (is_full ? count : 2 * count))
+			abort();
+	}
 	(void)kstat_hist_quantile(all, 0.99);
 	kstat_hist_free(all);
 	kstat_hist_free(again);
