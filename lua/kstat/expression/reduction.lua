@@ -55,7 +55,7 @@ end
 -- The reducer of a call, and the seconds of its window: the arguments behind the first one are numbers, then a time.
 local function reducer_of(tree)
   local kind = reducers.KINDS[tree.name]
-  local needed = kind and kind[1] or 0
+  local needed = kind and kind.least or 0
   local seconds, n = time_of(tree, needed + 1)
   local numbers = {}
   for i = 2, n do

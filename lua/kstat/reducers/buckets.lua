@@ -1,14 +1,11 @@
---- Distributions with DTrace's buckets: quantize and lquantize, counted by a statsblob histogram.
+--- Distributions with DTrace's buckets: quantize and lquantize.
 --
 -- Values are rounded down to whole numbers, as DTrace's are whole.
 --
 -- @module kstat.reducers.buckets
 local core = require("kstat.core")
-local stats = require("kstat.stats")
 
 local buckets = {}
-
-local MOST = 2 ^ 63 - 1024 -- the largest double that is an int64
 
 -- Bounds are whole numbers: integers where Lua has them, so that they are exact beyond 2^53.
 local whole = math.tointeger or function(x) return x end
@@ -147,24 +144,35 @@ local function read(scheme, counts)
   return result
 end
 
---- A distribution of the core in the buckets of a scheme, as if each value lay in the middle of its own bucket.
-function buckets.of(scheme, d)
-  local bounds, counts = scheme.bounds, {}
-  for i = 1, #bounds + 1 do
+-- As many zeros as a scheme has buckets.
+local function no_counts(scheme)
+  local counts = {}
+  for i = 1, #scheme.bounds + 1 do
     counts[i] = 0
   end
-  for _, bucket in ipairs(d:buckets()) do
-    local value = bucket.high < math.huge and (bucket.low + bucket.high) / 2 or bucket.low
-    local low, high = 1, #bounds + 1
-    while low < high do -- to the first bound above the value
-      local middle = math.floor((low + high) / 2)
-      if bounds[middle] <= value then
-        low = middle + 1
-      else
-        high = middle
-      end
+  return counts
+end
+
+-- Counts a value n times: in the bucket below the first bound that is above it.
+local function count(scheme, counts, value, n)
+  local bounds = scheme.bounds
+  local low, high = 1, #bounds + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if bounds[middle] <= value then
+      low = middle + 1
+    else
+      high = middle
     end
-    counts[low] = counts[low] + bucket.count
+  end
+  counts[low] = counts[low] + n
+end
+
+--- A distribution of the core in the buckets of a scheme, as if each value lay in the middle of its own bucket.
+function buckets.of(scheme, d)
+  local counts = no_counts(scheme)
+  for _, bucket in ipairs(d:buckets()) do
+    count(scheme, counts, bucket.high < math.huge and (bucket.low + bucket.high) / 2 or bucket.low, bucket.count)
   end
   return read(scheme, counts)
 end
@@ -174,37 +182,22 @@ function buckets.is_distribution(value)
   return getmetatable(value) == distribution
 end
 
--- --- the accumulator ----------------------------------------------------------------------------
-
--- Templates live as long as the process: one for each scheme.
-local function template_of(scheme)
-  local template = assert(stats.template("kstat.aggregate " .. scheme.name))
-  return assert(template:add_voi(0, "value", "s64", { stats.crhist64_usr(scheme.bounds, stats.LBOUND_INF) }))
-end
-
+--- The accumulator of a scheme, whose states are counts.
 function buckets.accumulator(scheme)
-  local template = template_of(scheme)
-  local floor = math.floor
   return {
-    new = function() return template:blob() end,
-    add = function(blob, values, n)
+    new = function() return no_counts(scheme) end,
+    add = function(counts, values, n)
       for i = 1, n do
-        local v = floor(values[i])
-        if v > MOST then
-          v = MOST
-        elseif v < -MOST then
-          v = -MOST
-        end
-        blob:update(0, v)
+        count(scheme, counts, math.floor(values[i]), 1)
       end
-      return blob
+      return counts
     end,
-    get = function(blob)
-      return read(scheme, (blob:counts(0)))
-    end,
-    merge = function(blob, other)
-      assert(blob:merge(other))
-      return blob
+    get = function(counts) return read(scheme, { (table.unpack or unpack)(counts) }) end,
+    merge = function(counts, other)
+      for i, n in ipairs(other) do
+        counts[i] = counts[i] + n
+      end
+      return counts
     end,
   }
 end

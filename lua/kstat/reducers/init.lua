@@ -9,7 +9,7 @@
 -- aggregation that use equal accumulators (p50 and p99) share one.
 -- Sums, extremes and moments are plain numbers: integers are summed exactly as long as they fit, which a
 -- statsblob's 64-bit sum would not notice to overflow, and other numbers need no fixed point. Percentiles
--- and distributions are statsblobs (kstat.reducers.digest, kstat.reducers.buckets).
+-- and distributions are counts of buckets (kstat.reducers.digest, kstat.reducers.buckets).
 --
 -- @module kstat.reducers
 local reducers = {}
@@ -56,21 +56,36 @@ end
 
 accumulators.sum = { add = each(add_up), get = itself, merge = add_up }
 
-accumulators.mean = {
-  new = function() return { 0, 0 } end,
-  add = function(state, values, n)
-    for i = 1, n do
-      state[1] = plus(state[1], values[i])
-    end
-    state[2] = state[2] + n
-    return state
-  end,
-  get = function(state) return state[2] > 0 and state[1] / state[2] or nil end,
-  merge = function(state, other)
-    state[1], state[2] = plus(state[1], other[1]), state[2] + other[2]
-    return state
-  end,
-}
+-- Sums in one table.
+local function add_all(state, other)
+  for field, value in pairs(other) do
+    state[field] = plus(state[field], value)
+  end
+  return state
+end
+
+local function ratio(state)
+  return state[2] > 0 and state[1] / state[2] or nil
+end
+
+-- The mean of what values come to.
+local function mean_of(value_of)
+  return {
+    new = function() return { 0, 0 } end,
+    add = each(function(state, v)
+      state[1], state[2] = plus(state[1], value_of(v)), state[2] + 1
+      return state
+    end),
+    get = ratio,
+    merge = add_all,
+  }
+end
+accumulators.mean = mean_of(itself)
+
+-- The part of the values that are at most `limit`.
+function accumulators.share(limit)
+  return mean_of(function(v) return v <= limit and 1 or 0 end)
+end
 
 local function counting(get)
   return {
@@ -132,21 +147,6 @@ accumulators.mode = tally(function(counts)
   end
   return best
 end)
-
--- The part of the values that are at most `limit`.
-function accumulators.share(limit)
-  return {
-    new = function() return { 0, 0 } end,
-    add = each(function(state, v)
-      state[1], state[2] = state[1] + (v <= limit and 1 or 0), state[2] + 1
-      return state
-    end),
-    merge = function(state, other)
-      state[1], state[2] = state[1] + other[1], state[2] + other[2]
-      return state
-    end,
-  }
-end
 
 -- The last value of the only kstat: its name and its value, or that there are several.
 accumulators.only = {
@@ -221,12 +221,7 @@ accumulators.weighted = {
     end
     return state.plain / state.n
   end,
-  merge = function(state, other)
-    for field, value in pairs(other) do
-      state[field] = plus(state[field], value)
-    end
-    return state
-  end,
+  merge = add_all,
 }
 
 -- A mean whose weights fall to 1/e in `seconds`: sums of weighted values and of weights, both as of
@@ -250,98 +245,91 @@ function accumulators.ewma(seconds)
   }
 end
 
-local function lazily(module)
-  return function(...)
-    return require("kstat.reducers." .. module).accumulator(...)
-  end
+for _, module in ipairs({ "digest", "buckets" }) do
+  accumulators[module] = function(...) return require("kstat.reducers." .. module).accumulator(...) end
 end
-accumulators.digest = lazily("digest")
-accumulators.buckets = lazily("buckets")
 
 -- --- reducers ---------------------------------------------------------------------------------
 
--- Reducers of numbers, and how the same is read from a distribution.
-local function same(accumulator, of)
-  return function() return { accumulator = accumulator, key = accumulator, of = of } end
-end
-
-local function field(name)
-  return function(_, d) return d[name] end
-end
-
-local function share_of(title)
-  local nines = title:match("^p(99%d+)$") -- p999 is p99.9
-  local percent = nines and 100 * tonumber("0." .. nines) or tonumber(title:match("^p(%d+%.?%d*)$"))
-  return percent and percent <= 100 and percent / 100
-end
+-- Each kind has the name of its `accumulator`; how many numbers it takes (`least` to `most`; none if these are not
+-- given) and `make`, a function of them that returns fields of the reducer, or nil and what is wrong; and `of`, how the
+-- same is read from a distribution: the name of its field, or a function(reducer, distribution).
 
 local function percentile(share)
   return {
-    accumulator = "digest", key = "digest", share = share,
+    share = share,
     get = function(state) return require("kstat.reducers.digest").quantile(state, share) end,
     of = function(_, d) return (d:quantile(share)) end,
   }
 end
 
--- least and most arguments, and the reducer that they make, or nil and what is wrong
+-- The share of the values below a time needs the unit of a distribution.
+local function limited(limit)
+  local found = { key = "share " .. limit, arguments = { limit } }
+  function found.get(state)
+    if found.time and state[2] > 0 then
+      core.fail("share() up to a time is of distributions; of numbers it takes a number in their unit")
+    end
+    return ratio(state)
+  end
+  function found:of(d)
+    local unit = self.time and SECONDS[d.unit]
+    if self.time and not unit then
+      core.fail(("share() up to a time, and %s is in %s"):format(d.name, d.unit ~= "" and d.unit or "no unit"))
+    end
+    return (d:share(unit and limit / unit or limit))
+  end
+  return found
+end
+
+-- A reducer whose values are distributions in the buckets of a scheme.
+local function bucketed(name, least, most)
+  return { accumulator = "buckets", least = least, most = most, make = function(...)
+    local buckets = require("kstat.reducers.buckets")
+    local scheme, problem = buckets.scheme(name, ...)
+    return scheme and { key = scheme.name, arguments = { scheme }, distribution = true,
+      of = function(_, d) return buckets.of(scheme, d) end }, problem
+  end }
+end
+
 local KINDS = {
-  sum = { 0, 0, same("sum", field("sum")) },
-  count = { 0, 0, function()
-    return { accumulator = "count", key = "count", of = field("count"), of_nothing = true }
-  end },
-  absent = { 0, 0, function()
-    return { accumulator = "absent", key = "absent", of = function() return 0 end, of_nothing = true }
-  end },
-  avg = { 0, 0, same("mean", field("mean")) },
-  mean = { 0, 0, same("mean", field("mean")) },
-  min = { 0, 0, same("min", field("min")) },
-  max = { 0, 0, same("max", field("max")) },
-  first = { 0, 0, same("first") },
-  last = { 0, 0, same("last") },
-  stddev = { 0, 0, same("moments") },
-  distinct = { 0, 0, same("distinct") },
-  mode = { 0, 0, same("mode") },
-  ewma = { 1, 1, function(seconds)
+  sum = { accumulator = "sum", of = "sum" },
+  count = { accumulator = "count", of = "count", of_nothing = true },
+  absent = { accumulator = "absent", of = function() return 0 end, of_nothing = true },
+  avg = { accumulator = "mean", of = "mean" },
+  mean = { accumulator = "mean", of = "mean" },
+  min = { accumulator = "min", of = "min" },
+  max = { accumulator = "max", of = "max" },
+  first = { accumulator = "first" },
+  last = { accumulator = "last" },
+  stddev = { accumulator = "moments" },
+  distinct = { accumulator = "distinct" },
+  mode = { accumulator = "mode" },
+  ewma = { accumulator = "ewma", least = 1, most = 1, make = function(seconds)
     if seconds <= 0 or seconds > 3653 * 86400 then
       return nil, "ewma() takes seconds above 0 and of at most 10 years"
     end
-    return { accumulator = "ewma", key = "ewma " .. seconds, arguments = { seconds } }
+    return { key = "ewma " .. seconds, arguments = { seconds } }
   end },
-  median = { 0, 0, function() return percentile(0.5) end },
-  p = { 1, 1, function(percent)
+  median = { accumulator = "digest", make = function() return percentile(0.5) end },
+  p = { accumulator = "digest", least = 1, most = 1, make = function(percent)
     if percent < 0 or percent > 100 then
       return nil, "p() takes a percentage from 0 to 100"
     end
     return percentile(percent / 100)
   end },
-  share = { 1, 1, function(limit)
-    local found = { accumulator = "share", key = "share " .. limit, arguments = { limit } }
-    function found.get(state)
-      if found.time and state[2] > 0 then
-        core.fail("share() up to a time is of distributions; of numbers it takes a number in their unit")
-      end
-      return state[2] > 0 and state[1] / state[2] or nil
-    end
-    function found:of(d)
-      local unit = self.time and SECONDS[d.unit]
-      if self.time and not unit then
-        core.fail(("share() up to a time, and %s is in %s"):format(d.name, d.unit ~= "" and d.unit or "no unit"))
-      end
-      return (d:share(unit and limit / unit or limit))
-    end
-    return found
-  end },
+  share = { accumulator = "share", least = 1, most = 1, make = limited },
+  quantize = bucketed("quantize"),
+  heat = bucketed("quantize"),
+  lquantize = bucketed("lquantize", 2, 3),
 }
-for name, least in pairs({ quantize = 0, heat = 0, lquantize = 2 }) do
-  KINDS[name] = { least, least > 0 and least + 1 or 0, function(...)
-    local buckets = require("kstat.reducers.buckets")
-    local scheme, problem = buckets.scheme(name == "heat" and "quantize" or name, ...)
-    if not scheme then
-      return nil, problem
-    end
-    return { accumulator = "buckets", key = scheme.name, arguments = { scheme }, distribution = true,
-      of = function(_, d) return buckets.of(scheme, d) end }
-  end }
+
+-- The kind of a percentile: p99, p99.9, and p999 for the same.
+local function kind_of_share(title)
+  local nines = title:match("^p(99%d+)$")
+  local percent = nines and 100 * tonumber("0." .. nines) or tonumber(title:match("^p(%d+%.?%d*)$"))
+  return percent and percent <= 100 and
+    { accumulator = "digest", make = function() return percentile(percent / 100) end } or nil
 end
 
 --- What a period makes of what a reducer came to at each of its ticks: accumulators, whose times are lengths.
@@ -378,34 +366,39 @@ end
 -- @tparam {number,...} arguments; with `time` the last one is seconds
 -- @treturn[1] table `title`, `name` (with its arguments), `key` (equal for reducers whose accumulators
 -- are equal), `make()` (the accumulator), `get` (reads a state; nil: the accumulator's), `of(self, d)` (reads a
--- distribution of the core; nil: it is of numbers only), `distribution` (true: its values are distributions)
+-- distribution of the core; nil: it is of numbers only), `of_nothing` (it has a value without any), `distribution`
+-- (true: its values are distributions)
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function reducers.make(name, arguments)
   local unpack = table.unpack or unpack
-  local share = share_of(name)
-  local kind = KINDS[name] or share and { 0, 0, function() return percentile(share) end }
+  local kind = KINDS[name] or kind_of_share(name)
   if not kind then
     local line = require("kstat.unknown").line("there is no reducer", name, KINDS)
     return nil, ("%s (known: %s, pN)"):format(line, names())
-  elseif #arguments < kind[1] or #arguments > kind[2] then
-    if kind[2] == 0 then
-      return nil, ("%s takes no number; a time has a unit, such as 60s"):format(name)
-    end
-    return nil, ("%s takes %d%s numbers, not %d"):format(name, kind[1],
-      kind[2] > kind[1] and " or " .. kind[2] or "", #arguments)
+  end
+  local least, most = kind.least or 0, kind.most or 0
+  if most == 0 and #arguments > 0 then
+    return nil, ("%s takes no number; a time has a unit, such as 60s"):format(name)
+  elseif #arguments < least or #arguments > most then
+    return nil, ("%s takes %d%s numbers, not %d"):format(name, least, most > least and " or " .. most or "", #arguments)
   elseif arguments.time and name ~= "share" and name ~= "ewma" then
     return nil, name .. "() takes numbers, no time, behind its expression"
   end
-  local found, problem = kind[3](unpack(arguments))
+  local found, problem = {}, nil
+  if kind.make then
+    found, problem = kind.make(unpack(arguments))
+  end
   if not found then
     return nil, problem
   end
-  found.title = name
+  local of = found.of or kind.of
+  found.of = type(of) == "string" and function(_, d) return d[of] end or of
+  found.title, found.time, found.of_nothing = name, arguments.time, kind.of_nothing
+  found.key = found.key or kind.accumulator
   found.name = name ~= "heat" and found.arguments and found.key or name
-  found.time = arguments.time
   function found.make()
-    local accumulator = accumulators[found.accumulator]
+    local accumulator = accumulators[kind.accumulator]
     if type(accumulator) == "function" then
       accumulator = accumulator(unpack(found.arguments or {}))
     end
