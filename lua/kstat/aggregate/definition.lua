@@ -18,6 +18,7 @@ local KNOWN = { reduce = true, by = true, of = true, where = true, having = true
   rest = true }
 local GONE = { rate = "reduce = 'sum(rate(*))'", over_time = "a window, such as 'sum(x, 1h)', or a key time(3600)" }
 local DAY = 86400
+local EVERYTHING = { tag = "reducer", at = 1, value = "sum", text = "sum", whole = "sum" } -- a question of keys alone
 local WEEKDAYS = { "sun", "mon", "tue", "wed", "thu", "fri", "sat" }
 
 -- --- keys -----------------------------------------------------------------------------------------
@@ -48,7 +49,8 @@ local function make_time_column(self, tree)
   elseif seconds == "weekday" then
     return { title = seconds, period = function(now) return WEEKDAYS[os.date("*t", now).wday] end }
   elseif seconds < 1 or seconds % 1 ~= 0 or DAY % seconds ~= 0 then
-    return nil, ("time() takes whole seconds that a day is a multiple of, at character %d"):format(tree.at)
+    return nil, ("time() takes whole seconds that a day is a multiple of, at character %d of '%s'"):format(tree.at,
+      tree.whole)
   end
   return { title = "time", period = function(now)
     local t = os.date("*t", now)
@@ -62,9 +64,11 @@ local function make_time_column(self, tree)
 end
 
 -- A key of a tree.
-local function make_column(self, tree, text)
+local function make_column(self, tree)
   local name = tree.value
-  if tree.tag == "$" then
+  if tree.tag == "function" then
+    return { title = name, value = tree.call }
+  elseif tree.tag == "$" then
     return make_group_column(self, name)
   elseif tree.tag == "time" then
     return make_time_column(self, tree)
@@ -73,34 +77,9 @@ local function make_column(self, tree, text)
   elseif tree.tag == "name" and name == "statistic" then
     return { title = name, value = function(_, statistic) return statistic end }
   end
-  local get, problem = expression.make(tree, { text = text, names = self.names, clock = self.clock })
+  local get, problem = expression.make(tree, { names = self.names, clock = self.clock })
   self.of_differences = true
-  return get and { title = tree.tag == "name" and name or grammar.text_of(tree, text) or text, of_kstat = get }, problem
-end
-
--- The keys that a table has.
-local function make_own_columns(self, by, level)
-  for i, given in ipairs(type(by) == "table" and by or { by }) do
-    local title, value = given, nil
-    if type(given) == "table" then
-      title, value = given[1], given[2]
-    elseif type(given) == "function" then
-      title, value = "key", given
-    end
-    if type(title) ~= "string" or value ~= nil and type(value) ~= "function" then
-      error("aggregate: a key is a name, a function, or { name, function }", level + 1)
-    elseif value then
-      self.columns[i] = { title = title, value = value }
-    else
-      local tree, problem = grammar.key(title)
-      if tree then
-        self.columns[i], problem = make_column(self, tree, title)
-      end
-      if problem then
-        error("aggregate: " .. problem, level + 1)
-      end
-    end
-  end
+  return get and { title = tree.tag == "name" and name or tree.text, of_kstat = get }, problem
 end
 
 -- A level (kstat.aggregate.groups) of what was added for periods.
@@ -147,14 +126,14 @@ end
 
 -- The groups that a group is divided into by further keys, for kstat.expression.reduction. Returns nil and what is
 -- wrong if these are none.
-function reduction.nest(self, keys, context)
+function reduction.nest(self, keys)
   local child = nothing(self)
   for _, column in ipairs(self.columns) do
     child.columns[#child.columns + 1] = not column.period and column or nil
   end
   child.outer = #child.columns
   for _, tree in ipairs(keys) do
-    local column, problem = make_column(child, tree, context.text)
+    local column, problem = make_column(child, tree)
     if not column or column.period then
       return nil, problem or "a key of time stands in the outer by"
     end
@@ -177,24 +156,24 @@ local function is_short(tree)
 end
 
 -- What is shown of each group: `title`, `name` and `get`, a function(row). of: what a reducer alone is of.
-local function make_value(self, tree, of, text)
+local function make_value(self, tree, of)
   if tree.tag == "reducer" and not reducers.known(tree.value) and not unknown.nearest(tree.value, reducers.KINDS) then
-    tree.tag, tree.from, tree.to = "name", tree.at, tree.at + #tree.value -- a statistic of one kstat
+    tree.tag = "name" -- a statistic of one kstat
   end
-  local short, name = is_short(tree), grammar.text_of(tree, text) or ""
+  local short, name = is_short(tree), tree.text
   if short and (of or tree.value ~= "count") then
     local arguments, numbers = { of or { tag = "all" } }, {}
     for i, number in ipairs(tree.arguments or {}) do
       arguments[i + 1], numbers[i] = number, number.value
     end
-    tree = { tag = "call", at = tree.at, name = tree.name or tree.value, arguments = arguments }
+    tree = { tag = "call", at = tree.at, name = tree.name or tree.value, arguments = arguments, whole = tree.whole }
     local reducer, problem = reducers.make(tree.name, numbers)
     if not reducer then
-      return nil, ("%s, at character %d of '%s'"):format(problem, tree.at, text)
+      return nil, ("%s, at character %d of '%s'"):format(problem, tree.at, tree.whole)
     end
     name = numbers[1] and not reducer.arguments and tree.name .. " " .. table.concat(numbers, " ") or reducer.name
   end
-  local get, problem = expression.make(tree, { text = text, names = self.names, group = self, clock = self.clock })
+  local get, problem = expression.make(tree, { names = self.names, group = self, clock = self.clock })
   return get and { title = short and (tree.name or tree.value) or name, name = name, get = get,
     distribution = tree.tag == "call" and (tree.name == "heat" or
       tree.name:find("quantize$") ~= nil), heat = tree.name == "heat" and {} },
@@ -244,7 +223,40 @@ local function recurring(self)
   return nil
 end
 
--- --- the whole ------------------------------------------------------------------------------------
+-- Adds what a question asks for: keys, values and filters. of: what reducers alone are of. Returns true | nil and what
+-- is wrong.
+local function make_question(self, question, of)
+  for i, tree in ipairs(question.by and question.by[1] or {}) do
+    local column, problem = make_column(self, tree)
+    if not column then
+      return nil, problem
+    end
+    self.columns[i] = column
+  end
+  for i, tree in ipairs(question.items or { EVERYTHING }) do
+    local value, problem = make_value(self, tree, of)
+    if not value then
+      return nil, problem
+    end
+    self.values[i] = value
+  end
+  for i, name in ipairs(self.bare and #self.columns == 0 and { "module", "instance", "name" } or {}) do
+    self.columns[i] = { title = name, header = name }
+  end
+  for _, clause in ipairs({ "where", "having" }) do
+    if question[clause] then
+      local problem
+      self[clause], problem = expression.make(question[clause][1], { names = self.names, clock = self.clock,
+        group = clause == "having" and self or nil })
+      if not self[clause] then
+        return nil, problem
+      end
+    end
+  end
+  return true
+end
+
+-- --- tables -----------------------------------------------------------------------------------------
 
 local OWN = { new = true, add = true, result = true, merge = true }
 
@@ -272,73 +284,6 @@ local function check_own(reducer, level)
   return { name, new = reducer.new, add = reducer.add, result = reducer.result, merge = reducer.merge or merge }
 end
 
--- Checks a reducer that is text.
-local function check_reducer(text, level)
-  if type(text) ~= "string" then
-    error("aggregate: a reducer expected, got " .. type(text), level + 1)
-  end
-  local found, problem = grammar.question(text)
-  if found and not (#(found.items or {}) == 1 and next(found) == "items" and not next(found, "items")) then
-    problem = ("one reducer expected, got '%s'"):format(text)
-  elseif found then
-    local _
-    _, problem = make_value(nothing(), found.items[1], nil, text)
-  end
-  if problem then
-    error("aggregate: " .. problem, level + 1)
-  end
-end
-
--- The text form of a table but for its keys, and the reducers of the script's own by their places.
-local function text_of(given, level)
-  local reduce = (type(given.reduce) ~= "table" or given.reduce.new) and { given.reduce } or given.reduce
-  local texts, own = {}, {}
-  for i, one in ipairs(reduce) do
-    if type(one) == "table" then
-      own[i] = check_own(one, level + 1)
-    else
-      check_reducer(one, level + 1)
-      texts[#texts + 1] = one
-    end
-  end
-  if #reduce == 0 then
-    error("aggregate: reducers are missing", level + 1)
-  end
-  local text = texts[1] and table.concat(texts, ", ") or "count" -- which is left out again
-  for _, clause in ipairs({ "where", "having" }) do
-    local part = given[clause]
-    if part ~= nil and type(part) ~= "string" then
-      error(("aggregate: %s is an expression (string), got %s"):format(clause, type(part)), level + 1)
-    elseif part then
-      local tree, problem = grammar.expression(part)
-      if not tree then
-        return nil, problem
-      end
-      text = ("%s %s %s"):format(text, clause, part)
-    end
-  end
-  return text, nil, own, #texts
-end
-
--- Puts the reducers of the script's own into their places among the others.
-local function add_own(self, own, ntexts, of)
-  for i = #self.values, ntexts + 1, -1 do
-    self.values[i] = nil
-  end
-  for i = 1, ntexts + 100 do
-    if own[i] then
-      local tree = { tag = "own", reducer = own[i], arguments = { of or { tag = "all" } } }
-      local get, problem = expression.make(tree, { text = own[i][1], names = self.names, group = self,
-        clock = self.clock })
-      if not get then
-        return nil, problem
-      end
-      table.insert(self.values, i, { title = own[i][1], name = own[i][1], get = get })
-    end
-  end
-  return true
-end
-
 local function check_table(given, level)
   for field in pairs(given) do
     if GONE[field] then
@@ -362,38 +307,92 @@ local function check_table(given, level)
   end
 end
 
--- Adds what the text asks for: keys, values and filters. of: what reducers alone are of. Returns true | nil and what
--- is wrong.
-local function make_question(self, question, text, of)
-  for i, tree in ipairs(#self.columns == 0 and question.by and question.by[1] or {}) do
-    local column, problem = make_column(self, tree, text)
-    if not column then
-      return nil, problem:find(" of '", 1, true) and problem or ("%s of '%s'"):format(problem, text)
-    end
-    self.columns[i] = column
+-- What the texts of a table are read by: each gives a question that has nothing else, or nil and what is wrong.
+local READ = {}
+
+function READ.reducer(text)
+  local found, problem = grammar.question(text)
+  if found and not (#(found.items or {}) == 1 and next(found) == "items" and not next(found, "items")) then
+    return nil, ("one reducer expected, got '%s'"):format(text)
   end
-  for i, tree in ipairs(question.items or { { tag = "reducer", at = 1, value = "sum" } }) do
-    local value, problem = make_value(self, tree, of, text)
-    if not value then
-      return nil, problem
-    end
-    self.values[i] = value
+  return found, problem
+end
+
+function READ.key(text)
+  local tree, problem = grammar.key(text)
+  return tree and { by = { { tree } } }, problem
+end
+
+for _, clause in ipairs({ "where", "having" }) do
+  READ[clause] = function(text)
+    local tree, problem = grammar.expression(text)
+    return tree and { [clause] = { tree } }, problem
   end
-  for i, name in ipairs(self.bare and #self.columns == 0 and { "module", "instance", "name" } or {}) do
-    self.columns[i] = { title = name, header = name }
+end
+
+-- The question that a text asks, if it can be asked; else nil and what is wrong.
+local function asked(text, reading)
+  local question, problem = reading(text)
+  local ok = question
+  if question then
+    ok, problem = make_question(nothing(), question)
+  end
+  return ok and question, problem
+end
+
+-- The question that a text of a table asks; what is wrong raises.
+local function read(text, what, level)
+  if type(text) ~= "string" then
+    error(("aggregate: a %s expected, got %s"):format(what, type(text)), level + 1)
+  end
+  local question, problem = asked(text, READ[what])
+  if not question then
+    error("aggregate: " .. foreign.line(text, problem, function(meant) return asked(meant, READ[what]) end), level + 1)
+  end
+  return question
+end
+
+-- A key of a table.
+local function key_of(given, level)
+  local title, call = given, nil
+  if type(given) == "table" then
+    title, call = given[1], given[2]
+  elseif type(given) == "function" then
+    title, call = "key", given
+  end
+  if type(title) ~= "string" or call ~= nil and type(call) ~= "function" then
+    error("aggregate: a key is a name, a function, or { name, function }", level + 1)
+  end
+  return call and { tag = "function", value = title, call = call } or read(title, "key", level + 1).by[1][1]
+end
+
+-- What a table asks for, as grammar.question() has it.
+local function question_of(given, of, level)
+  level = level + 1
+  check_table(given, level)
+  local reduce = (type(given.reduce) ~= "table" or given.reduce.new) and { given.reduce } or given.reduce
+  local question = { items = {}, by = { {} }, top = { given.top }, bottom = { given.bottom }, rest = { given.rest } }
+  for i, one in ipairs(reduce) do
+    if type(one) == "table" then
+      question.items[i] = { tag = "own", reducer = check_own(one, level), arguments = { of or { tag = "all" } },
+        text = one[1], whole = one[1] }
+    else
+      question.items[i] = read(one, "reducer", level).items[1]
+    end
+  end
+  if #reduce == 0 then
+    error("aggregate: reducers are missing", level)
+  end
+  for i, key in ipairs(type(given.by) == "table" and given.by or { given.by }) do
+    question.by[1][i] = key_of(key, level)
   end
   for _, clause in ipairs({ "where", "having" }) do
-    if question[clause] then
-      local problem
-      self[clause], problem = expression.make(question[clause][1], { text = text, names = self.names,
-        clock = self.clock, group = clause == "having" and self or nil })
-      if not self[clause] then
-        return nil, problem
-      end
-    end
+    question[clause] = given[clause] ~= nil and read(given[clause], clause, level)[clause] or nil
   end
-  return true
+  return question
 end
+
+-- --- the whole ------------------------------------------------------------------------------------
 
 -- Notes what follows from the sources and accumulators of an aggregation and of groups within.
 local function look(self, plan)
@@ -410,12 +409,6 @@ local function look(self, plan)
   self.windows = self.windows or plan.windowed
 end
 
--- Whether a text can be asked: what is suggested in place of another one must be right.
-local function is_question(text)
-  local question = grammar.question(text)
-  return question and make_question(nothing(), question, text)
-end
-
 --- What an aggregation is made of.
 -- @tparam table|string given see `kstat.aggregate`
 -- @int level whose mistakes are blamed
@@ -428,29 +421,21 @@ end
 -- @fails what is wrong; "EINVAL"
 -- @raise on a wrong table
 function definition.compile(given, level)
-  level = level + 1
-  local self = nothing()
-  local text, problem, own, ntexts = given, nil, {}, nil
-  if type(given) == "table" then
-    check_table(given, level)
-    text, problem, own, ntexts = text_of(given, level)
-    make_own_columns(self, given.by, level)
+  local self, is_table = nothing(), type(given) == "table"
+  local of = is_table and given.of and { tag = "function", call = given.of } or nil
+  local question, ok, problem
+  if is_table then
+    question = question_of(given, of, level + 1)
+  else
+    question, problem = grammar.question(given)
   end
-  local question = nil
-  if text then
-    question, problem = grammar.question(text)
+  if question then
+    ok, problem = make_question(self, question, of)
   end
-  if not question then
-    return nil, foreign.line(text or "", problem, is_question), "EINVAL"
-  end
-  local ok
-  local of = type(given) == "table" and given.of and { tag = "function", call = given.of } or nil
-  ok, problem = make_question(self, question, text, of)
-  if ok and own and next(own) then
-    ok, problem = add_own(self, own, ntexts, of)
-  end
-  if not ok then
-    return nil, foreign.line(text, problem, is_question), "EINVAL"
+  if not ok and is_table then
+    error("aggregate: " .. problem, level + 1)
+  elseif not ok then
+    return nil, foreign.line(given, problem, function(meant) return asked(meant, grammar.question) end), "EINVAL"
   end
   make_titles_unique(self.values)
   local twice = recurring(self)
@@ -462,9 +447,8 @@ function definition.compile(given, level)
       self.titles[#self.titles + 1] = column.title
     end
   end
-  self.top, self.bottom = question.top and question.top[1] or given.top, question.bottom and question.bottom[1] or
-    given.bottom
-  self.rest = (self.top or self.bottom) and (question.rest and "rest" or type(given) == "table" and given.rest) or nil
+  self.top, self.bottom = question.top and question.top[1], question.bottom and question.bottom[1]
+  self.rest = (self.top or self.bottom) and question.rest and question.rest[1]
   look(self, self)
   self.is_over_time = self.by_time or self.windows or self.clock.sets[1] ~= nil
   self.differs = self.differs or self.where ~= nil or self.of_differences or self.is_over_time

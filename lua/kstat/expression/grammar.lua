@@ -13,8 +13,7 @@
 --     $           `value`, of keys                     time        `value`: seconds, "hour" or "weekday", of keys
 --     first of    trees of keys, of which the first one counts that a kstat has
 --
--- Items, arguments, keys and what follows `where` and `having` have the range of their text in `from` and `to` (just
--- behind it).
+-- Items, arguments, keys and what follows `where` and `having` have their `text`, and `whole`: the one that was read.
 --
 -- @module kstat.expression.grammar
 local grammar = {}
@@ -96,6 +95,12 @@ local function make_tokens(lpeg)
   function t.token(text) return P(text) * space end
   function t.sign(pattern) return C(pattern) * space end
   function t.word(text) return -lpeg.B(letter + R("09")) * P(text) * boundary * space end
+  function t.part(pattern)
+    return lpeg.Carg(1) * C(pattern) / function(state, text, e, by)
+      e.whole, e.text, e.by = state.text, text:match("^(.-)%s*$"), by
+      return e
+    end
+  end
   function t.leaf(tag, pattern)
     return Cp() * pattern / function(at, value) return { tag = tag, at = at, value = value } end
   end
@@ -132,15 +137,9 @@ local function add_expressions(lpeg, t, rules)
   local function call(at, called, arguments)
     return { tag = "call", at = at, name = called, arguments = arguments }
   end
-  rules.column = t.space * V("expression") * t.expect(P(-1), "an operator or the end")
-  rules.ranged = Cp() * V("expression") * Cp() / function(from, e, to)
-    e.from, e.to = from, to
-    return e
-  end
-  rules.argument = V("ranged") * (V("keys") * Cp()) ^ -1 / function(e, by, to)
-    e.by, e.to = by, to or e.to
-    return e
-  end
+  rules.column = t.space * V("part") * t.expect(P(-1), "an operator or the end")
+  rules.part = t.part(V("expression"))
+  rules.argument = t.part(V("expression") * V("keys") ^ -1)
   rules.expression = left(V("both"), word("or") * Cc("or"))
   rules.both = left(V("denied"), word("and") * Cc("and"))
   rules.denied = at_once(Cp() * C(word("not")) * V("denied"), function(at, _, e) return negated(at, "not", e) end)
@@ -153,7 +152,7 @@ local function add_expressions(lpeg, t, rules)
     (t.over_all * Cc(false) + word("ago") * t.expect(t.duration, "a time such as 1d"))) ^ 0 / postfix
   rules.operand = leaf("duration", t.duration) + leaf("number", t.number)
     + at_once(Cp() * (t.function_name - t.reserved) * token("(") * lpeg.Ct(leaf("all", sign("*")) * #P(")") +
-      V("argument") * (token(",") * V("ranged")) ^ 0) * close, call)
+      V("argument") * (token(",") * V("part")) ^ 0) * close, call)
     + leaf("name", t.name - t.reserved) * -P("(") + leaf("text", t.text)
     + leaf("name", t.quoted) / function(e)
       e.quoted = true
@@ -172,28 +171,24 @@ local function add_questions(lpeg, t, rules)
     return (n < 1 or n % 1 ~= 0) and "top takes a whole number above 0,"
   end)
   local ranked = word("top") + word("bottom")
-  local items = given("items", list(wanted(leaf("reducer", t.function_name - t.reserved - ranked) *
-    #(P(",") + t.clause - t.over_all + -1) + V("ranged"), "a reducer (sum, avg, p99, …)")))
+  local items = given("items", list(wanted(t.part(leaf("reducer", t.function_name - t.reserved - ranked) *
+    #(P(",") + t.clause - t.over_all + -1)) + V("part"), "a reducer (sum, avg, p99, …)")))
   local own = leaf("time", word("time") * token("(") * wanted(t.duration + t.number, "seconds") *
     wanted(token(")"), "')'")) + leaf("time", lpeg.C(P("hour") + "weekday") * #(t.space * (S(",)") + P("or") + -1))) *
     t.space + leaf("$", t.capture)
-  rules.alternative = own + -(word("time") * P("(")) * lpeg.Cp() * V("sum") * lpeg.Cp() / function(from, e, to)
-    e.from, e.to = from, to
-    return e
-  end
+  rules.alternative = own + -(word("time") * P("(")) * V("sum")
   rules.key = wanted(V("alternative"), "a key (module, name, …)") * (word("or") * V("alternative")) ^ 0 /
     function(first, ...)
-      local last = select(-1, first, ...)
-      return ... and { tag = "first of", at = first.at, from = first.from, to = last.to, first, ... } or first
+      return ... and { tag = "first of", at = first.at, first, ... } or first
     end
-  rules.keys = word("by") * wanted(token("("), "'('") * Ct(list(V("key"))) * wanted(token(")"), "',' or ')'")
+  rules.keys = word("by") * wanted(token("("), "'('") * Ct(list(t.part(V("key")))) * wanted(token(")"), "',' or ')'")
   local rank = (given("top", word("top") * wanted(whole, "a number")) +
     given("bottom", word("bottom") * wanted(whole, "a number"))) *
-    given("rest", word("and") * wanted(word("rest"), "'rest'") * Cc(true)) ^ -1
-  local expression = wanted(V("ranged"), "an expression")
+    given("rest", word("and") * wanted(word("rest"), "'rest'") * Cc("rest")) ^ -1
+  local expression = wanted(V("part"), "an expression")
   local clauses = given("by", V("keys")) + given("where", word("where") * expression) +
     given("having", word("having") * expression)
-  rules.whole_key = t.space * V("key") * wanted(P(-1), "the end of the key")
+  rules.whole_key = t.space * t.part(V("key")) * wanted(P(-1), "the end of the key")
   rules.question = Ct(t.space * (rank * (-(t.clause + -1) * items) ^ -1 + -ranked * items) * clauses ^ 0 *
     wanted(P(-1), "',', by, where, having or the end"))
 end
@@ -204,14 +199,6 @@ end
 -- @treturn string
 function grammar.excerpt(text, at)
   return #text > 160 and "…" .. text:sub(math.max(1, at - 60), at + 60) .. "…" or text
-end
-
---- The text of a tree that has a range.
--- @tparam table tree
--- @string text the whole
--- @treturn string|nil nil: it has none
-function grammar.text_of(tree, text)
-  return tree.from and text:sub(tree.from, tree.to - 1):match("^(.-)%s*$")
 end
 
 -- Reads a text from the rule `rule` on. Returns what it captures | nil, what is wrong, with the position
@@ -226,7 +213,7 @@ local function read(rule, text, expected)
     pattern = lpeg.P(rules)
     patterns[rule] = pattern
   end
-  local state = { at = 1, expected = expected }
+  local state = { at = 1, expected = expected, text = text }
   local ok, found = pcall(pattern.match, pattern, text, 1, state)
   if not ok then
     return nil, ("'%s%s' is nested too deeply"):format(text:sub(1, 40), #text > 40 and "…" or "")

@@ -410,7 +410,7 @@ end
 
 --- Makes a function of a tree of kstat.expression.grammar.
 -- @tparam table tree
--- @tparam table context the `text` that it is of; `names`, which gets those of statistics; `run`: see compile(); or the
+-- @tparam table context `names`, which gets those of statistics; `run`: see compile(); or the
 -- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values, the `accumulators`
 -- that its reducers read, and the `sets` of windows over its values; it is `timed` if they need times, `all` if any is
 -- over all groups, `bare` if something stands outside of reducers
@@ -418,6 +418,7 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong, with the position
 function expression.make(tree, context)
+  context.text = tree.whole
   local ok, made = pcall(build, tree, context)
   if ok then
     return made
@@ -443,7 +444,7 @@ function expression.compile(text, run)
     -- Most columns; LPeg need not be loaded.
     return function(row) return value_of(row, name, NOW, run) end, { name }
   end
-  local context, compiled = { text = text, names = {}, run = run, clock = run }, nil
+  local context, compiled = { names = {}, run = run, clock = run }, nil
   local tree, problem = require("kstat.expression.grammar").expression(text)
   if tree then
     compiled, problem = expression.make(tree, context)
@@ -452,7 +453,7 @@ function expression.compile(text, run)
     return nil, require("kstat.foreign").line(text, problem, function(meant)
       local right = require("kstat.expression.grammar").expression(meant)
       local apart = run and { rows = {} } or nil
-      return right and expression.make(right, { text = meant, names = {}, run = apart, clock = apart })
+      return right and expression.make(right, { names = {}, run = apart, clock = apart })
     end)
   end
   return function(row) return compiled(row, NOW) end, context.names

@@ -7,7 +7,6 @@
 --
 -- @module kstat.expression.reduction
 local core = require("kstat.core")
-local grammar = require("kstat.expression.grammar")
 local reducers = require("kstat.reducers")
 local window = require("kstat.expression.window")
 
@@ -124,7 +123,7 @@ local function source_of(tree, context, build)
   local group = context.group
   local known = ""
   if tree then
-    known = tree.tag == "all" and "*" or grammar.text_of(tree, context.text) or tree.call and tostring(tree.call)
+    known = tree.tag == "all" and "*" or tree.text or tree.call and tostring(tree.call)
   end
   for _, source in ipairs(group.sources) do
     if known and source.text == known then
@@ -213,7 +212,7 @@ end
 -- A reducer of what other groups come to: those of the same kstats by further keys, or without keys the group itself.
 local function of_groups(reducer, tree, context, build, seconds)
   local group = context.group
-  local child, problem = reduction.nest(group, tree.by or {}, context)
+  local child, problem = reduction.nest(group, tree.by or {})
   if not child then
     refuse(tree, "%s", problem)
   end
@@ -266,7 +265,7 @@ end
 -- @func build
 -- @treturn function(row)
 function reduction.bare(tree, context, build)
-  local text = grammar.text_of(tree, context.text) or tree.value or context.text
+  local text = tree.text or tree.value or context.text
   local reducer = setmetatable({ get = function(state)
     if state and state.several then
       core.fail(("'%s' is of several kstats here: avg(%s)?"):format(text, text), 2)

@@ -94,7 +94,7 @@ function declare.filter(text, run)
   local filter, value = { names = {} }, nil
   local tree, problem = require("kstat.expression.grammar").expression(text)
   if tree then
-    value, problem = require("kstat.expression").make(tree, { text = text, names = filter.names, clock = run })
+    value, problem = require("kstat.expression").make(tree, { names = filter.names, clock = run })
   end
   if not value then
     fail("where: %s", problem)
