@@ -499,8 +499,8 @@ ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat)
 	}
 	if (m == NULL)
 		m = ks_meta_of_model(ksp, stat);
-	if (m == NULL && node != NULL && !node->published && node->source->ops->advance != NULL)
-		m = ks_source_linux_describe(ksp, stat);
+	if (m == NULL && node != NULL && !node->published && !node->stranger && node->source->ops->advance != NULL)
+		m = ks_source_linux_describe(ksp, stat, &node->stranger);
 	return m;
 }
 

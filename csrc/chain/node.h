@@ -22,6 +22,7 @@ struct ks_node {
 	bool published;            /* its source knows by whom */
 	char *host;                /* owned: the machine that it is of, of several in a recording; else NULL */
 	bool hidden;               /* a source of lower rank has taken the name: it is about to be removed */
+	bool stranger;             /* Linux has no such kstat: its metadata are not looked for there again */
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */
 	struct ks_node *older, *newer; /* namesakes, in a ring: behind the newest comes the oldest */

@@ -271,9 +271,9 @@ bool ks_source_linux_is_named(const char *module, const char *class_);
 
 /*
  * What Linux's own statistic of that name means in a kstat of that module, name, class and type: for captures, which do not
- * say. NULL: it has none. Valid until the thread's next call of such a function.
+ * say. NULL: it has none; *stranger is set to whether Linux has no such kstat. Valid until the thread's next call of such a function.
  */
-const struct ks_meta *ks_source_linux_describe(const kstat_t *ksp, const char *stat);
+const struct ks_meta *ks_source_linux_describe(const kstat_t *ksp, const char *stat, bool *stranger);
 
 /*
  * True if the caller would take what a stranger publishes of this class for the machine's: programs that know libkstat

@@ -147,10 +147,11 @@ stands_for(const char *name, const char *text)
 }
 
 const struct ks_meta *
-ks_source_linux_describe(const kstat_t *ksp, const char *stat)
+ks_source_linux_describe(const kstat_t *ksp, const char *stat, bool *stranger)
 {
 	const struct ks_meta *m = NULL;
 
+	*stranger = true;
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const struct ks_subsystem *sub = ks_linux_subsystem(s);
 
@@ -161,6 +162,7 @@ ks_source_linux_describe(const kstat_t *ksp, const char *stat)
 			    !stands_for(part->module, ksp->ks_module) || !stands_for(part->name, ksp->ks_name) ||
 			    (*part->module == '@' && strcmp(part->class_, "misc") == 0)) /* that is everybody's class */
 				continue;
+			*stranger = false;
 			m = part->fields != NULL ? ks_field_meta(part->fields, stat) : NULL;
 			m = m == NULL && part->meta != NULL ? part->meta(stat) : m;
 		}
