@@ -17,6 +17,8 @@
 #include "source/replay/stream.h"
 #include "source/source.h"
 
+#define CHAINS "kstat.chains" /* in the registry: how many chains were opened */
+
 /* --- opening and closing ------------------------------------------------------------ */
 
 /* A field of the table at index 1 as text that stays valid while it is on the stack; NULL: it is not there. */
@@ -150,6 +152,11 @@ chain_open(lua_State *L)
 	lua_newtable(L);
 	c = ks_lua_newuserdata(L, sizeof(*c));
 	ks_lua_setmetatable(L, KS_LUA_CHAIN);
+	lua_getfield(L, LUA_REGISTRYINDEX, CHAINS);
+	c->number = (uint32_t)lua_tointeger(L, -1);
+	lua_pushinteger(L, (lua_Integer)c->number + 1);
+	lua_setfield(L, LUA_REGISTRYINDEX, CHAINS);
+	lua_pop(L, 1);
 	ks_lua_setstate(L, 3, 2);
 	ks_lua_getuservalue(L, -1);
 	only.selector = ks_lua_checkselectors(L, 2, &only.n);

@@ -35,6 +35,7 @@
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
 	uint64_t updates;        /* counted; pointers into the chain are valid until the next one */
+	uint32_t number;         /* no other chain of the Lua state has it */
 	struct ks_values values; /* scratch; owned */
 };
 

@@ -111,11 +111,13 @@ window_values(lua_State *L)
 	return 1;
 }
 
-/* kid(kstat) -> a number that no other kstat of its chain has */
+/* kid(kstat) -> a number that no other kstat of any chain has */
 static int
 kstat_kid(lua_State *L)
 {
-	lua_pushinteger(L, (lua_Integer)ks_lua_head(L, ks_lua_checkkstat(L, 1))->ks_kid);
+	struct ks_lua_kstat *u = ks_lua_checkkstat(L, 1);
+
+	lua_pushnumber(L, u->chain->number * 0x1p32 + (uint32_t)ks_lua_head(L, u)->ks_kid);
 	return 1;
 }
 

@@ -23,20 +23,31 @@ local WEEKDAYS = { "sun", "mon", "tue", "wed", "thu", "fri", "sat" }
 
 -- --- keys -----------------------------------------------------------------------------------------
 
+--- The number of a capture group of a selector, or nil if it has none.
+-- @tparam selector sel
+-- @tparam int|string group
+-- @treturn int|nil
+function definition.capture_of(sel, group)
+  if type(group) == "string" then
+    return sel:group(group)
+  end
+  return group >= 1 and group <= sel:group() and group or nil
+end
+
 -- A group of the selectors' regular expressions.
-local function make_group_column(self, group)
-  local column, groups = { title = tonumber(group) and "$" .. group or group, group = tonumber(group) or group },
-    self.groups
-  function column.value(k, statistic)
-    for _, source in ipairs(groups[column.group]) do
-      local text = source.selector:capture(k, statistic, source.number)
-      if text and source.selector:matches(k, statistic) then
+local function make_group_column(self, name)
+  local captures, group = self.captures, tonumber(name) or name
+  captures[#captures + 1] = group
+  return { title = tonumber(name) and "$" .. name or name, group = group, value = function(k, statistic)
+    for _, sel in ipairs(captures.selectors) do
+      local number = definition.capture_of(sel, group)
+      local text = number and sel:capture(k, statistic, number)
+      if text and sel:matches(k, statistic) then
         return text
       end
     end
     return nil
-  end
-  return column
+  end }
 end
 
 -- The period that a time is in: the beginning of so many seconds, as text that sorts, periods begin with the day; or
@@ -94,19 +105,23 @@ end
 -- of each.
 local function make_path(self)
   local times, early, late = {}, {}, {}
+  local are_fixed = true
   self.early, self.late = {}, {}
   for i, column in ipairs(self.columns) do
     local list, columns = late, self.late
     if column.period then
       list, columns = times, {}
     elseif not column.value then
-      list, columns = early, self.early
+      list, columns, are_fixed = early, self.early, are_fixed and column.header ~= nil
     end
     list[#list + 1], columns[#columns + 1] = i, column
   end
   self.path = early
   for _, i in ipairs(late) do
     early[#early + 1] = i
+  end
+  if are_fixed and self.early[1] and not self.late[1] then
+    self.members, self.nmembers = {}, 0
   end
   if times[1] then
     local path = { unpack(times) }
@@ -119,8 +134,8 @@ end
 
 -- What an aggregation has before anything is asked for.
 local function nothing(outer)
-  outer = outer or { groups = {}, names = {}, clock = window.clock({ is_of_kstats = true }) }
-  return { columns = {}, values = {}, titles = {}, groups = outer.groups, names = outer.names, sources = {},
+  outer = outer or { captures = {}, names = {}, clock = window.clock({ is_of_kstats = true }) }
+  return { columns = {}, values = {}, titles = {}, captures = outer.captures, names = outer.names, sources = {},
     accumulators = {}, sets = {}, children = {}, tree = {}, values_of_path = {}, clock = outer.clock }
 end
 
@@ -414,7 +429,7 @@ end
 -- @int level whose mistakes are blamed
 -- @treturn[1] table `columns` (of the key: `title`, and `header`, `of_kstat`, `period` or `value`), `values` (`title`,
 -- `name`, `get`), the `sources`, `accumulators` and `sets` that they read (kstat.expression), `children`: the same of
--- groups within, `where`, `having`, `titles` (of all columns), `groups`, `timed`, `names` (of statistics), `top`,
+-- groups within, `where`, `having`, `titles` (of all columns), `captures`, `timed`, `names` (of statistics), `top`,
 -- `bottom`,
 -- what make_path() says, `by_time`: it has keys of time, `windows`: groups have windows, `is_over_time`: it needs every
 -- tick, `differs`: it takes differences

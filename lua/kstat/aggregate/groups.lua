@@ -94,7 +94,7 @@ local function walk(self, node, depth, all, f)
       walk(self, below, depth - 1, all, f)
       node[value] = next(below) ~= nil and below or nil
     elseif (all or below.touched or groups.is_there(self, below)) and f(below) == false then
-      node[value] = nil
+      node[value], below.is_gone = nil, true
     end
   end
 end

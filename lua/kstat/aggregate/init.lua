@@ -13,19 +13,13 @@
 --
 -- A value is an expression (kstat.expression) with reducers in it, or a reducer alone: of every number, which have to
 -- be of one unit, and for count of the kstats. What stands outside of reducers is of the one kstat that has the keys
--- (without keys: module, instance, name). `*` stands for every number in the data of a kstat, and `rate(*)` for every
--- counter as its change per second; `statistic` is then a key. class, crtime, snaptime, texts, and numbers that are not
--- finite do not count. An expression of a sample or a chain is about the time since the kstats were created; that of a
--- difference about what lies between its samples.
+-- (without keys: module, instance, name). class, crtime, snaptime, texts, and numbers that are not finite do not count.
+-- An expression of a sample or a chain is about the time since the kstats were created; that of a difference about what
+-- lies between its samples.
 --
--- What a group of a regular expression (`$1`, `$name`) does not match, or has no such statistic, is left out. Without
--- keys everything falls into one. Where the machine's kstats have a key, what is published under the same key is left
--- out: nobody would know whose figure the result is.
--- Of the keys of time, which is that on the clock on the wall, a period has the mean of what sum and avg come to at
--- each tick, weighted by the lengths of the intervals; the sum of what has a delta in it; and of all values together
--- what other reducers are.
--- Distributions that histograms counted are values, too: those of a group are merged, and reducers are of all their
--- values.
+-- A kstat that lacks a key is left out. Where the machine's kstats have a key, what is published under the same key is
+-- left out: nobody would know whose figure the result is. Distributions that histograms counted are values, too: those
+-- of a group are merged, and reducers are of all their values.
 --
 -- @module kstat.aggregate
 local core = require("kstat.core")
@@ -46,6 +40,7 @@ local meta = { __index = methods, __name = "kstat.aggregation" }
 
 local unpack = table.unpack or unpack
 local KEY_TYPES = { string = true, number = true, boolean = true }
+local MOST_MEMBERS = 100000
 
 --- Makes an aggregation: `kstat.aggregate(definition)`.
 -- @tparam table|string definition the text form, or a table
@@ -106,50 +101,40 @@ local function update(self, group, source, values, n, time, k)
   end
 end
 
--- The group at a path; nil if it takes no values of that origin.
-local function receiver(self, path, origin)
-  local group = groups.find(self, path, true)
+-- A group that is known, or the one at a path; nil if it takes no values of that origin.
+local function receiver(self, path, origin, group)
+  group = group or groups.find(self, path, true)
   return (group.origin == origin or groups.takes(self, group, origin)) and group or nil
 end
 
--- Returns the value of a key, or nil if it is missing.
-local function checked_key(column, value)
-  if value ~= value then
-    return nil
-  elseif value ~= nil and not KEY_TYPES[type(value)] then
+-- The value of a key, or nil if it is missing.
+local function key_of(column, row, name, value)
+  local key
+  if column.header then
+    key = row.kstat[column.header] or ""
+  elseif column.of_kstat then
+    key = column.of_kstat(row, 0)
+  else
+    key = column.value(row.kstat, name, value)
+  end
+  if key ~= nil and not KEY_TYPES[type(key)] then
     error(("aggregate: the function of the key '%s' returned a %s; a string, a number or a boolean expected")
-      :format(column.title, type(value)), 0)
+      :format(column.title, type(key)), 0)
   end
-  return value
+  if key ~= key then
+    return nil
+  end
+  return key
 end
 
--- Puts the values of the keys that the kstat of a row has by itself into a path. Returns false if it lacks one.
-local function set_early(self, row, path)
-  local k, early = row.kstat, self.early
-  for i = 1, #early do
-    local column = early[i]
-    local value
-    if column.header then
-      value = k[column.header] or ""
-    else
-      value = checked_key(column, column.of_kstat(row, 0))
-      if value == nil then
-        return false
-      end
-    end
-    path[i] = value
-  end
-  return true
-end
-
--- Puts the values of the keys that depend on a statistic into a path. Returns false if it lacks one.
-local function set_late(self, row, i, path)
-  for j, column in ipairs(self.late) do
-    local value = checked_key(column, column.value(row.kstat, row.names[i], row.values[i]))
-    if value == nil then
+-- Puts the values of keys into a path, behind so many others. Returns false if one is missing.
+local function set_keys(columns, path, behind, row, name, value)
+  for i = 1, #columns do
+    local key = key_of(columns[i], row, name, value)
+    if key == nil then
       return false
     end
-    path[#self.early + j] = value
+    path[behind + i] = key
   end
   return true
 end
@@ -158,7 +143,8 @@ end
 local function add_each(self, row, path, origin, source, n, time)
   local one = {}
   for i = 1, n do
-    local group = set_late(self, row, i, path) and receiver(self, path, origin)
+    local group = set_keys(self.late, path, #self.early, row, row.names[i], row.values[i]) and
+      receiver(self, path, origin)
     if group then
       one[1] = row.values[i]
       update(self, group, source, one, 1, time, row.kstat)
@@ -166,38 +152,16 @@ local function add_each(self, row, path, origin, source, n, time)
   end
 end
 
--- The selectors that have a capture group, and its number in each.
-local function selectors_with(group, list)
-  local found = {}
-  for _, sel in ipairs(list or {}) do
-    local number
-    if type(group) == "string" then
-      number = sel:group(group)
-    elseif group >= 1 and group <= sel:group() then
-      number = group
-    end
-    if number then
-      found[#found + 1] = { selector = sel, number = number }
-    end
-  end
-  return found
-end
-
--- Finds the selectors that have the capture groups of the keys. Returns nil, or what is missing.
+-- What is missing if no selector has a capture group of the keys, which look for theirs in these selectors.
 local function find_captures(self, list)
-  for _, column in ipairs(self.columns) do
-    local group = column.group
-    if group then
-      self.groups[group] = selectors_with(group, list)
-      if #self.groups[group] == 0 then
-        return ("no selector has the capture group '$%s'"):format(group)
-      end
+  self.captures.selectors = list or {}
+  for _, group in ipairs(self.captures) do
+    local found = false
+    for _, sel in ipairs(self.captures.selectors) do
+      found = found or definitions.capture_of(sel, group) ~= nil
     end
-  end
-  for _, child in ipairs(self.children) do
-    local problem = find_captures(child, list)
-    if problem then
-      return problem
+    if not found then
+      return ("no selector has the capture group '$%s'"):format(group)
     end
   end
   return nil
@@ -205,16 +169,16 @@ end
 
 -- A difference, where values are rates or expressions.
 local function as_difference(x, list)
-  local kind = core.kind(x)
-  if kind == "chain" then
+  if core.kind(x) == "difference" then
+    return x
+  elseif core.kind(x) == "chain" then
     local message, errname
     x, message, errname = x:sample(unpack(list or {}))
     if not x then
       return nil, message, errname
     end
-    kind = "sample"
   end
-  return kind == "sample" and x:since_creation() or x
+  return x:since_creation()
 end
 
 -- Whether any selector names a statistic.
@@ -299,14 +263,24 @@ local function check_units(self, group, source, k, names, n)
   self.problem = self.problem or differ and tell_units(source, units, kind) or nil
 end
 
+-- The groups of kstats whose keys are those of their headers, which stay what they are, are known by their kids.
+local function remember(self, kid, group)
+  if self.nmembers == MOST_MEMBERS then
+    self.members, self.nmembers = {}, 0 -- most of these may be gone
+  end
+  self.members[kid], self.nmembers = group, self.nmembers + 1
+end
+
 -- Adds the kstat of a row to the groups that it belongs to, and to groups within. Returns how many values it had.
 local function add_one(self, row, list)
-  local path, added = self.values_of_path, 0
-  if not set_early(self, row, path) then
+  local path, sources, added, k = self.values_of_path, self.sources, 0, row.kstat
+  local kid = self.members and core.kid(k)
+  local known, is_late, group = kid and self.members[kid], self.late[1] ~= nil, nil
+  known = known and not known.is_gone and known or nil
+  if not known and not set_keys(self.early, path, 0, row) then
     return 0
   end
-  local k, sources, is_late, group = row.kstat, self.sources, self.late[1] ~= nil, nil
-  local origin = k.publisher and "published" or "machine"
+  local origin = not known and k.publisher and "published" or "machine"
   local time = self.timed and (k.snaptime or k.crtime) - (self.clock.taken or 0) + self.clock.time
   for j = 1, #sources do
     local source = sources[j]
@@ -314,7 +288,7 @@ local function add_one(self, row, list)
     if n > 0 and is_late then
       add_each(self, row, path, origin, source, n, time)
     elseif n > 0 or self.empty then
-      group = group or receiver(self, path, origin)
+      group = group or receiver(self, path, origin, known)
       if group and n > 0 then
         if not source.expression and not source.kstats then
           check_units(self, group, source, k, row.names, n)
@@ -325,6 +299,9 @@ local function add_one(self, row, list)
       end
     end
     added = added + (source.kstats and sources[2] and 0 or n)
+  end
+  if kid and group and not known and origin == "machine" then
+    remember(self, kid, group)
   end
   for i = 1, #self.children do
     local child = self.children[i]
