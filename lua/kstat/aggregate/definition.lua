@@ -95,7 +95,7 @@ end
 
 -- A level (kstat.aggregate.groups) of what was added for periods.
 local function periods_of(self, path)
-  return { columns = self.columns, path = path, tree = {}, accumulators = self.accumulators, children = {},
+  return { columns = self.columns, path = path, tree = {}, list = {}, accumulators = self.accumulators, children = {},
     is_past = true }
 end
 
@@ -136,7 +136,7 @@ end
 local function nothing(outer)
   outer = outer or { captures = {}, names = {}, clock = window.clock({ is_of_kstats = true }) }
   return { columns = {}, values = {}, titles = {}, captures = outer.captures, names = outer.names, sources = {},
-    accumulators = {}, sets = {}, children = {}, tree = {}, values_of_path = {}, clock = outer.clock }
+    accumulators = {}, sets = {}, children = {}, tree = {}, list = {}, values_of_path = {}, clock = outer.clock }
 end
 
 -- The groups that a group is divided into by further keys, for kstat.expression.reduction. Returns nil and what is

@@ -38,12 +38,14 @@ end
 
 -- A new group at the end of a path of values.
 local function new_group(self, values)
-  local path = self.path
+  local path, list = self.path, self.list
   local key = { n = #self.columns, unpack(values, 1, #path) } -- has room for all at once
   for i = 1, #path do
     key[path[i]] = values[i]
   end
-  return groups.reset(self, { key = setmetatable(key, groups.key_meta), touched = false, origin = false, false })
+  local group = groups.reset(self, { key = setmetatable(key, groups.key_meta), touched = false, origin = false, false })
+  list[#list + 1], self.is_sorted = group, false
+  return group
 end
 
 --- The group of values, in the order of self.path, which is made if `make` is true and there is none; or nil.
@@ -87,26 +89,42 @@ function groups.is_there(self, group)
   return group.touched or group.folded ~= nil or self.windowed
 end
 
--- Calls a function with the groups below a node, all or those that are there.
-local function walk(self, node, depth, all, f)
-  for value, below in pairs(node) do
-    if depth > 1 then
-      walk(self, below, depth - 1, all, f)
-      node[value] = next(below) ~= nil and below or nil
-    elseif (all or below.touched or groups.is_there(self, below)) and f(below) == false then
-      node[value], below.is_gone = nil, true
-    end
+-- Takes a group out of a node of the tree, and nodes without groups.
+local function remove(self, node, depth, group)
+  local value = self.path[1] == nil or group.key[self.path[depth]]
+  if depth < #self.path then
+    remove(self, node[value], depth + 1, group)
+    node[value] = next(node[value]) ~= nil and node[value] or nil
+  else
+    node[value], group.is_gone = nil, true
   end
 end
 
---- Calls a function with each group, in no order; where it returns false, the group is forgotten.
-function groups.each(self, f)
-  walk(self, self.tree, #self.path, false, f)
+--- Calls a function with each group that is there, or with all; where it returns false, the group is forgotten.
+function groups.each(self, f, all)
+  local list, n = self.list, 0
+  for i = 1, #list do
+    local group = list[i]
+    if (all or group.touched or groups.is_there(self, group)) and f(group) == false then
+      remove(self, self.tree, 1, group)
+    else
+      n = n + 1
+      list[n] = group
+    end
+  end
+  for i = n + 1, #list do
+    list[i] = nil
+  end
+end
+
+--- Forgets all groups of a level.
+function groups.clear(self)
+  self.tree, self.list = {}, {}
 end
 
 --- Forgets what was added, but for windows that still have something.
 function groups.forget(self)
-  walk(self, self.tree, #self.path, true, function(group)
+  groups.each(self, function(group)
     local goes_on = group.touched
     if self.windowed and (not goes_on or self.empty) then
       goes_on = window.is_alive(group)
@@ -117,7 +135,7 @@ function groups.forget(self)
       window.forget(group)
     end
     return goes_on
-  end)
+  end, true)
   self.everything = self.all and groups.reset(self, self.everything or {}) or nil
   for _, child in ipairs(self.children) do
     groups.forget(child)

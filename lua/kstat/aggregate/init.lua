@@ -453,7 +453,8 @@ end
 function methods.clear(self)
   end_tick(self)
   if self.past then
-    self.past.tree, self.whole.tree = {}, {}
+    groups.clear(self.past)
+    groups.clear(self.whole)
   end
   groups.forget(self)
   return self
@@ -477,13 +478,17 @@ end
 -- The rows that come first, of all or of `most` at most; and those behind, in no order and without their values.
 local function sorted(self, less, most)
   end_tick(self)
+  local level, behind = self.past or self, {}
+  if less == order.by_key and not level.is_sorted then
+    table.sort(level.list, less())
+    level.is_sorted = true
+  end
   local add, rows = order.first(less(), most)
-  local behind = {}
   local function new_row()
     return { key = false, group = false, values = { unpack(self.values) } } -- has room for all at once
   end
   local row = new_row()
-  groups.each(self.past or self, function(group)
+  groups.each(level, function(group)
     if read_group(self, group, row) then
       local out = add(row)
       if out then
@@ -492,9 +497,7 @@ local function sorted(self, less, most)
       row = out or new_row()
     end
   end)
-  if not most and less == order.by_key then
-    order.rank(self, rows)
-  elseif not most then
+  if not most and less ~= order.by_key then
     table.sort(rows, less())
   end
   return rows, behind

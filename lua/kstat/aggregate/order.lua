@@ -1,5 +1,5 @@
 --- The orders in which an aggregation is read. Each is a function() that gives a function(a, b) of rows, as table.sort
--- takes it, for one sort.
+-- takes it, for one sort; that by key is of groups, too.
 --
 -- @module kstat.aggregate.order
 local order = {}
@@ -33,59 +33,27 @@ local function comparing()
   end
 end
 
+-- By the columns of the key, or first by one of them, perhaps the other way around.
+local function by_columns(first, descending)
+  return function()
+    local less = comparing()
+    return function(a, b)
+      local x, y = a.key, b.key
+      if first and x[first] ~= y[first] then
+        return less((descending and y or x)[first], (descending and x or y)[first])
+      end
+      for i = 1, x.n do
+        if x[i] ~= y[i] then
+          return less(x[i], y[i])
+        end
+      end
+      return false
+    end
+  end
+end
+
 --- By the columns of the key.
-function order.by_key()
-  local less = comparing()
-  return function(a, b)
-    local x, y = a.key, b.key
-    for i = 1, x.n do
-      if x[i] ~= y[i] then
-        return less(x[i], y[i])
-      end
-    end
-    return false
-  end
-end
-
---- Puts rows in the order of their keys. Groups keep their ranks until others come: most ticks have those of the tick
--- before.
--- @tparam table aggregation whose `ranks` of groups are kept
--- @tparam {row,...} rows
-function order.rank(aggregation, rows)
-  local ranks, placed, known = aggregation.ranks or { n = 0 }, {}, true
-  for i = 1, #rows do
-    local rank = ranks[rows[i].group]
-    if not rank then
-      known = false
-      break
-    end
-    placed[rank] = rows[i]
-  end
-  if known then
-    local n = 0
-    for rank = 1, ranks.n do
-      if placed[rank] then
-        n = n + 1
-        rows[n] = placed[rank]
-      end
-    end
-    return
-  end
-  table.sort(rows, order.by_key())
-  ranks = { n = #rows }
-  for i, row in ipairs(rows) do
-    ranks[row.group] = i
-  end
-  aggregation.ranks = ranks
-end
-
--- What a value counts in comparisons: a distribution by its number of values.
-local function weight(value)
-  if type(value) == "table" then
-    return value.total
-  end
-  return value
-end
+order.by_key = by_columns()
 
 --- By the values of reducer i, largest first; nil goes last, whatever the direction; equals by key.
 function order.by_value(i, ascending)
@@ -93,8 +61,8 @@ function order.by_value(i, ascending)
     local by_key = order.by_key()
     return function(a, b)
       local x, y = a.values[i], b.values[i]
-      if type(x) == "table" or type(y) == "table" then
-        x, y = weight(x), weight(y)
+      if type(x) == "table" or type(y) == "table" then -- distributions, by how many values they have
+        x, y = x and x.total, y and y.total
       end
       if x == y then
         return by_key(a, b)
@@ -106,20 +74,6 @@ function order.by_value(i, ascending)
         return x < y
       end
       return x > y
-    end
-  end
-end
-
-local function by_column(i, descending)
-  return function()
-    local by_key, less = order.by_key(), comparing()
-    return function(a, b)
-      if a.key[i] == b.key[i] then
-        return by_key(a, b)
-      elseif descending then
-        return less(b.key[i], a.key[i])
-      end
-      return less(a.key[i], b.key[i])
     end
   end
 end
@@ -152,7 +106,7 @@ function order.named(aggregation, text)
   local function find(title, turned)
     for i, column in ipairs(aggregation.columns) do
       if column.title == title then
-        return by_column(i, turned)
+        return by_columns(i, turned)
       end
     end
     for i, value in ipairs(aggregation.values) do

@@ -209,18 +209,13 @@ accumulators.last = at_end(function(time, than) return time >= than end)
 
 -- The mean of values that count for as long as their interval, in place of a time; all the same if none has a length.
 accumulators.weighted = {
-  new = function() return { sum = 0, weight = 0, plain = 0, n = 0 } end,
-  add = each(function(state, v, weight)
-    state.sum, state.weight = state.sum + v * weight, state.weight + weight
-    state.plain, state.n = plus(state.plain, v), state.n + 1
+  new = function() return { 0, 0 } end,
+  add = each(function(state, v, length)
+    local weight = length > 0 and length or 1e-200
+    state[1], state[2] = state[1] + v * weight, state[2] + weight
     return state
   end),
-  get = function(state)
-    if state.weight > 0 then
-      return state.sum / state.weight
-    end
-    return state.plain / state.n
-  end,
+  get = ratio,
   merge = add_all,
 }
 
