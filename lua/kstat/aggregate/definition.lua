@@ -24,9 +24,6 @@ local WEEKDAYS = { "sun", "mon", "tue", "wed", "thu", "fri", "sat" }
 -- --- keys -----------------------------------------------------------------------------------------
 
 --- The number of a capture group of a selector, or nil if it has none.
--- @tparam selector sel
--- @tparam int|string group
--- @treturn int|nil
 function definition.capture_of(sel, group)
   if type(group) == "string" then
     return sel:group(group)

@@ -181,16 +181,6 @@ local function as_difference(x, list)
   return x:since_creation()
 end
 
--- Whether any selector names a statistic.
-local function choose_statistics(list)
-  for _, sel in ipairs(list or {}) do
-    if sel:fields().statistic ~= "" then
-      return true
-    end
-  end
-  return false
-end
-
 -- Whether a kstat has a statistic that any selector wants.
 local function has_chosen(k, list)
   for name in pairs(k:data() or {}) do
@@ -225,16 +215,6 @@ local function read(source, row, list)
   return core.numbers(as_now and k:now() or k, list, names, values, source.rate)
 end
 
--- The line about an expression that was nothing but text so far, where a reducer is of numbers; nil: all is well.
-local function tell_texts(sources)
-  for _, source in ipairs(sources) do
-    if source.has_texts and not source.has_numbers and source.title then
-      return ("%s() is of numbers, and '%s' is a text"):format(source.title, source.text)
-    end
-  end
-  return nil
-end
-
 -- The line about numbers of several units, which stand in `units` by their names, in their order.
 local function tell_units(source, units, kind)
   local told = {}
@@ -263,15 +243,8 @@ local function check_units(self, group, source, k, names, n)
   self.problem = self.problem or differ and tell_units(source, units, kind) or nil
 end
 
--- The groups of kstats whose keys are those of their headers, which stay what they are, are known by their kids.
-local function remember(self, kid, group)
-  if self.nmembers == MOST_MEMBERS then
-    self.members, self.nmembers = {}, 0 -- most of these may be gone
-  end
-  self.members[kid], self.nmembers = group, self.nmembers + 1
-end
-
--- Adds the kstat of a row to the groups that it belongs to, and to groups within. Returns how many values it had.
+-- Adds the kstat of a row to the groups that it belongs to, and to groups within. Returns how many values it had. Where
+-- all keys stand in headers, which stay what they are, the groups of the machine's kstats are known by their kids.
 local function add_one(self, row, list)
   local path, sources, added, k = self.values_of_path, self.sources, 0, row.kstat
   local kid = self.members and core.kid(k)
@@ -301,7 +274,10 @@ local function add_one(self, row, list)
     added = added + (source.kstats and sources[2] and 0 or n)
   end
   if kid and group and not known and origin == "machine" then
-    remember(self, kid, group)
+    if self.nmembers == MOST_MEMBERS then
+      self.members, self.nmembers = {}, 0 -- most of these may be gone
+    end
+    self.members[kid], self.nmembers = group, self.nmembers + 1
   end
   for i = 1, #self.children do
     local child = self.children[i]
@@ -315,8 +291,10 @@ end
 -- windows over values of kstats get them. Returns how many values there were.
 local function add_all(self, x, kstats, list, as_now, feeds)
   local where, sets, added = self.where, self.clock.showing and {} or self.clock.sets, 0
-  local row = { names = {}, values = {}, differing = core.kind(x) == "difference", as_now = as_now,
-    chosen = choose_statistics(list) }
+  local row = { names = {}, values = {}, differing = core.kind(x) == "difference", as_now = as_now }
+  for _, sel in ipairs(list or {}) do
+    row.chosen = row.chosen or sel:fields().statistic ~= ""
+  end
   for i = 1, #kstats do
     row.kstat = kstats[i]
     for j = 1, #sets do
@@ -412,7 +390,10 @@ function methods.add(self, x, ...)
     added = add_all(self, x, kstats, list, self.differs and not given)
     self.pending = true
   end
-  self.problem = self.problem or tell_texts(self.sources)
+  for _, source in ipairs(self.sources) do
+    self.problem = self.problem or source.has_texts and not source.has_numbers and source.title and
+      ("%s() is of numbers, and '%s' is a text"):format(source.title, source.text)
+  end
   if self.problem or self.unmerged then
     return nil, self.problem or self.unmerged, "EINVAL"
   end
@@ -659,7 +640,7 @@ end
 -- @treturn string "" if there is nothing
 -- @function agg:text
 function methods.text(self)
-  return output.forms.human(self, self:rows())
+  return (self:render())
 end
 
 --- In one of the forms of kstat(8).
@@ -688,10 +669,7 @@ function methods.format(self, format)
   local fill, out = require("kstat.format"), {}
   local nkeys = #self.columns
   for i, row in ipairs(self:rows()) do
-    local values = {}
-    for j = 1, nkeys do
-      values[j] = row.key[j]
-    end
+    local values = { unpack(row.key, 1, nkeys) }
     for j = 1, #self.values do
       values[nkeys + j] = row.values[j]
     end

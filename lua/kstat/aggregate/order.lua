@@ -78,11 +78,8 @@ function order.by_value(i, ascending)
   end
 end
 
---- Keeps the rows that come first.
--- @func less
--- @tparam[opt] int most how many are wanted, in order; nil: all, in no order
--- @treturn func function(row) that takes a row, and returns the one that is not among the first any more, or nil
--- @treturn {table,...} the first ones
+--- Keeps the rows that come first: `most` of them in order, or all as they come. Returns a function(row) that takes a
+-- row and returns the one that is not among the first any more, if any; and the first ones.
 function order.first(less, most)
   local first = {}
   return function(row)

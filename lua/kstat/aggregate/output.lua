@@ -3,7 +3,6 @@
 -- @module kstat.aggregate.output
 local buckets = require("kstat.reducers.buckets")
 local core = require("kstat.core")
-local format = require("kstat.format")
 
 local output = {}
 
@@ -13,12 +12,11 @@ local function short(value)
     return "-"
   elseif type(value) ~= "number" then
     return tostring(value)
-  elseif value % 1 == 0 and math.abs(value) < 1e15 or math.type and math.type(value) == "integer" then
-    return format("%d", value)
-  elseif math.abs(value) >= 0.01 and math.abs(value) < 1e15 then
-    return format("%.3f", value)
+  elseif math.type and math.type(value) == "integer" then
+    return core.tostring(value)
   end
-  return format("%.4g", value)
+  local size = math.abs(value)
+  return (value % 1 == 0 and size < 1e15 and "%.0f" or size >= 0.01 and size < 1e15 and "%.3f" or "%.4g"):format(value)
 end
 
 -- --- for people ----------------------------------------------------------------------------
@@ -30,23 +28,23 @@ local function grid(self, rows)
     texts[1][i], columns[i] = title, { room = 0, align = i <= nkeys and "left" or nil }
   end
   for r, row in ipairs(rows) do
-    texts[r + 1] = {}
-    for i = 1, #columns do
-      local value = row.key[i]
-      if i > nkeys then
-        value = row.values[i - nkeys]
-      end
-      texts[r + 1][i] = short(value)
+    local cells = {}
+    for i = 1, nkeys do
+      cells[i] = short(row.key[i])
     end
+    for i = nkeys + 1, #columns do
+      cells[i] = short(row.values[i - nkeys])
+    end
+    texts[r + 1] = cells
   end
-  for _, cells in ipairs(texts) do
-    for i, column in ipairs(columns) do
-      column.room = math.max(column.room, core.columns_of(cells[i]))
+  for i, column in ipairs(columns) do
+    for r = 1, #texts do
+      column.room = math.max(column.room, core.columns_of(texts[r][i]))
     end
   end
   local layout = core.layout(columns, "  ")
-  for r, cells in ipairs(texts) do
-    texts[r] = core.line(layout, cells, "")
+  for r = 1, #texts do
+    texts[r] = core.line(layout, texts[r], "")
   end
   return table.concat(texts)
 end

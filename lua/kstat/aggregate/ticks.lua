@@ -13,11 +13,7 @@ local GROUP, ALL = reduction.GROUP, reduction.ALL
 
 local one = {} -- a single value for accumulators
 
---- A group as expressions of groups have it.
--- @tparam table self a level, see kstat.aggregate.groups
--- @tparam table group
--- @tparam[opt] table row one that is used again
--- @treturn table
+--- A group of a level as expressions of groups have it; row: one that is used again, or nil.
 function ticks.row_of(self, group, row)
   row = row or {}
   row[GROUP], row[ALL] = group, group.everything or self.everything
@@ -80,7 +76,6 @@ local function fold_tick(self)
 end
 
 --- Ends a tick, if one goes on: what is over time gets its values of it, whether somebody reads them or not.
--- @tparam table self a level
 function ticks.settle(self)
   for _, child in ipairs(self.children) do
     ticks.settle(child)

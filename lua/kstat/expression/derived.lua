@@ -27,23 +27,19 @@ local function figures(k)
   return f
 end
 
--- needs: "wait" is known only where the system counts a wait queue (Linux does not); "service" takes no time where
--- nothing completed.
-local function figure(name, needs)
-  return function(k)
+-- What the wait queue comes to is known only where the system counts one (Linux does not), and what a service takes
+-- only where something completed.
+local NEEDS = { r_s = "", w_s = "", kr_s = "", kw_s = "", wait = "queue", actv = "", wsvc_t = "queue completed",
+  asvc_t = "completed", svc_t = "queue completed", w_pct = "queue", b_pct = "" }
+
+local derived = {}
+
+for name, needs in pairs(NEEDS) do
+  local queue, completed = needs:find("queue"), needs:find("completed")
+  derived[name] = function(k)
     local f = figures(k)
-    if not f or needs and (needs.wait and not f.has_wait or needs.service and f.tps == 0) then
-      return nil
-    end
-    return f[name]
+    return f and not (queue and not f.has_wait or completed and f.tps == 0) and f[name] or nil
   end
 end
 
-local WAIT, SERVICE, BOTH = { wait = true }, { service = true }, { wait = true, service = true }
-
-return {
-  r_s = figure("r_s"), w_s = figure("w_s"), kr_s = figure("kr_s"), kw_s = figure("kw_s"),
-  wait = figure("wait", WAIT), actv = figure("actv"),
-  wsvc_t = figure("wsvc_t", BOTH), asvc_t = figure("asvc_t", SERVICE), svc_t = figure("svc_t", SERVICE),
-  w_pct = figure("w_pct", WAIT), b_pct = figure("b_pct"),
-}
+return derived

@@ -194,9 +194,6 @@ local function add_questions(lpeg, t, rules)
 end
 
 --- A text for a message: of a long one what is around a place.
--- @string text
--- @int at
--- @treturn string
 function grammar.excerpt(text, at)
   return #text > 160 and "…" .. text:sub(math.max(1, at - 60), at + 60) .. "…" or text
 end
@@ -230,11 +227,7 @@ local function read(rule, text, expected)
   return found
 end
 
---- Reads an expression.
--- @string text
--- @treturn[1] table its tree
--- @treturn[2] nil
--- @treturn[2] string what is wrong, with the position
+--- Reads an expression. Returns its tree | nil and what is wrong, with the position.
 function grammar.expression(text)
   return read("column", text, "an expression")
 end
@@ -244,12 +237,8 @@ function grammar.key(text)
   return read("whole_key", text, "a key")
 end
 
---- Reads a question.
--- @string text
--- @treturn[1] table of the clauses that are there, each a table of trees: `items`, `by` (its keys are in [1]), `where`,
--- `having`; `top` or `bottom`, with a number; `rest`
--- @treturn[2] nil
--- @treturn[2] string what is wrong, with the position
+--- Reads a question. Returns a table of the clauses that are there, each a table of trees: `items`, `by` (its keys are
+-- in [1]), `where`, `having`; `top` or `bottom`, with a number; `rest`; or as grammar.expression().
 function grammar.question(text)
   local list, problem = read("question", text, "a reducer (sum, avg, p99, …)")
   local found = {}

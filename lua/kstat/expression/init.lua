@@ -5,15 +5,10 @@
 --
 -- A name is, in this order, a field of the row, a statistic of the row's kstat as it is now, a header
 -- field (module, instance, name, class, crtime, snaptime, elapsed: the seconds between the two
--- samples), a figure of kstat.expression.derived, or a distribution: what a histogram counted in between, under the
--- name of its kstat or as `buckets`, or what a statsblob counted under the name of a VOI. A fact of a process (fname,
--- euid, ppid, state, comm, cgroup) is one of its kstats for io, status and so on, too. A statistic whose name is no
--- word stands in single quotes.
---
+-- samples), a figure of kstat.expression.derived, a fact of the same process, or a distribution: what a histogram
+-- counted in between, under the name of its kstat or as `buckets`, or what a statsblob counted under the name of a VOI.
 -- `rate(e)` and `delta(e)` say how every statistic in e is read: as its change per second, or its change between the
--- samples, of a gauge its value now. `sum(e)` and other reducers (kstat.reducers) are of the kstats of a group, in a
--- column of the kstat itself; `max(sum(e) by (name))` is of the values of groups, `sum(e) over all` of all kstats, and
--- `avg(e, 60s)`, `e ago 1d`, and in a report percentiles, `p99(e)`, are over time (kstat.expression.window).
+-- samples, of a gauge its value now. Reducers and what is over time are in kstat.expression.reduction and window.
 --
 -- A comparison is 1 or 0. What is missing makes the whole expression nil, and so does a division by zero; a report
 -- prints `-`. A service time is missing in an interval in which nothing completed.
@@ -37,9 +32,8 @@ local MODES = { delta = CHANGE, rate = RATE }
 local FACTS = { fname = { "" }, euid = { "" }, ppid = { "" }, state = { "" }, comm = { "", "fname" },
   cgroup = { ",cgroup" } }
 
---- The classes of kstats that have facts of processes, which a sample has to have for others' sake.
--- @tparam {string,...} names of an expression
--- @treturn {string,...}
+--- The classes of kstats that have facts of processes, which a sample has to have for others' sake; names: of an
+-- expression.
 function expression.classes_of_facts(names)
   local classes, seen = {}, {}
   for _, name in ipairs(names) do
@@ -85,7 +79,7 @@ end
 -- What a kstat has under a name.
 local function of_kstat(k, name, how, clock)
   local value
-  if not (HEADER[name] and how == NOW) then
+  if how ~= NOW or not HEADER[name] then
     value = core.figure(k, name, how)
   end
   if value == nil and HEADER[name] then
@@ -96,11 +90,12 @@ local function of_kstat(k, name, how, clock)
   return value
 end
 
+-- What a row has under a name: a field, or what its kstat has. All but the fields of a row with `figures` is of that.
 local function value_of(row, name, how, clock)
   local meta = getmetatable(row)
   local field
   if meta and meta.figures then
-    field = rawget(row, name) -- what else such a row has follows from its kstat
+    field = rawget(row, name)
   else
     field = row[name]
   end
@@ -241,12 +236,7 @@ end
 local function choice(condition, yes, no)
   return function(row, how)
     local c = tonumber(condition(row, how))
-    if not c then
-      return nil
-    elseif c ~= 0 then
-      return yes(row, how)
-    end
-    return no(row, how)
+    return c and (c ~= 0 and yes or no)(row, how)
   end
 end
 
@@ -266,15 +256,8 @@ function BUILD.name(tree, context)
       return k and k:distribution() or value_of(row, name, how, clock)
     end
   end
-  if clock and clock.is_of_kstats and not HEADER[name] then -- rows have no fields
-    local figure = core.figure
-    return function(row, how)
-      local value = figure(row.kstat, name, how)
-      if value == nil then
-        value = beside(row.kstat, name, clock)
-      end
-      return value
-    end
+  if clock and clock.is_of_kstats then -- rows have no fields
+    return function(row, how) return of_kstat(row.kstat, name, how, clock) end
   end
   return function(row, how) return value_of(row, name, how, clock) end
 end
@@ -319,6 +302,15 @@ function BUILD.binary(tree, context)
   end
 end
 
+-- The functions of several trees.
+local function all_of(trees, context)
+  local functions = {}
+  for i, tree in ipairs(trees) do
+    functions[i] = build(tree, context)
+  end
+  return functions
+end
+
 function BUILD.call(tree, context)
   local name = tree.name
   local mode, f = MODES[name], FUNCTIONS[name]
@@ -337,12 +329,9 @@ function BUILD.call(tree, context)
       refuse(step, "round() takes a step that is not 0")
     end
   end
-  local functions = {}
-  for i, argument in ipairs(tree.arguments) do
-    functions[i] = build(argument, context)
-  end
+  local functions = all_of(tree.arguments, context)
   if name == "if" then
-    return choice(functions[1], functions[2], functions[3])
+    return choice(unpack(functions))
   end
   return call(f[1], functions)
 end
@@ -355,11 +344,7 @@ BUILD["over all"] = function(tree, context)
   return reduction.make(tree[1], context, build, true)
 end
 
--- A reducer, and values, that a script gave as functions.
-function BUILD.own(tree, context)
-  return require("kstat.expression.reduction").own(tree, context, build)
-end
-
+-- Values that a script gave as a function.
 BUILD["function"] = function(tree)
   return function(row) return tree.call(row.kstat) end
 end
@@ -368,16 +353,9 @@ function BUILD.all(tree)
   refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")
 end
 
-function BUILD.reducer(tree, context)
-  return require("kstat.expression.reduction").of_everything(tree, context, build)
-end
-
 -- What an alternative of a key is: the first one that there is.
 BUILD["first of"] = function(tree, context)
-  local functions = {}
-  for i, below in ipairs(tree) do
-    functions[i] = build(below, context)
-  end
+  local functions = all_of(tree, context)
   return function(row, how)
     for i = 1, #functions do
       local v = functions[i](row, how)
@@ -394,8 +372,10 @@ function build(tree, context)
   if group or tree.tag == "ago" or name and name ~= "delta" and name ~= "if" and not (FUNCTIONS[name] and second and
     second.tag ~= "duration") and not (name == "rate" and not second) then
     local reduction = require("kstat.expression.reduction")
-    local level = group and tree.tag ~= "reducer" and reduction.level(tree)
-    if level == 1 then
+    local level = group and reduction.level(tree)
+    if reduction[tree.tag] then -- a reducer alone, or a script's own
+      return reduction[tree.tag](tree, context, build)
+    elseif level == 1 then
       return reduction.bare(tree, context, build)
     elseif reduction.is_reducer(tree) then
       return reduction.make(tree, context, build, false)
@@ -414,9 +394,7 @@ end
 -- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values, the `accumulators`
 -- that its reducers read, and the `sets` of windows over its values; it is `timed` if they need times, `all` if any is
 -- over all groups, `bare` if something stands outside of reducers
--- @treturn[1] function(row, how)
--- @treturn[2] nil
--- @treturn[2] string what is wrong, with the position
+-- @treturn function(row, how) | nil and what is wrong, with the position
 function expression.make(tree, context)
   context.text = tree.whole
   local ok, made = pcall(build, tree, context)
@@ -435,9 +413,7 @@ end
 -- is over all; `over_all` is set where an expression needs these. It is the clock of windows (kstat.expression.window)
 -- @treturn function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
--- @treturn {string,...} the names in the expression
--- @treturn[2] nil
--- @treturn[2] string what is wrong, with the position
+-- @treturn {string,...} the names in the expression; or nil and what is wrong, with the position
 function expression.compile(text, run)
   local name = text:match("^%s*([%a_][%w_]*)%s*$")
   if name then
@@ -460,18 +436,13 @@ function expression.compile(text, run)
 end
 
 --- Whether a name is a field of every kstat, or a figure or a distribution that this one has beside its statistics.
--- @string name
--- @tparam kstat k
--- @treturn boolean
 function expression.is_derived(name, k)
   return HEADER[name] or derived[name] ~= nil and k.type == "io" or FACTS[name] and k.class:find("^process") ~= nil or
     distribution_of(k, name) ~= nil
 end
 
 --- The metatable of the rows of a report that have a kstat: `row.asvc_t` is what the expression `asvc_t` is, and
--- `row["rate(reads + writes)"]` what that is.
--- @tparam table run see compile()
--- @treturn table
+-- `row["rate(reads + writes)"]` what that is. run: see compile()
 function expression.row_meta(run)
   local compiled = {}
   return {

@@ -5,6 +5,8 @@
 -- distributions, if the values were such, by source in `distributions`. The group of a period (a key of time) has in
 -- `folded` what it came to at each tick of the period.
 --
+-- Functions of a `tree`, a `context` and `build` (kstat.expression) make a function(row).
+--
 -- @module kstat.expression.reduction
 local core = require("kstat.core")
 local reducers = require("kstat.reducers")
@@ -13,7 +15,8 @@ local window = require("kstat.expression.window")
 local reduction = { GROUP = {}, ALL = {} }
 
 local GROUP, ALL = reduction.GROUP, reduction.ALL
-local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1, ["function"] = 1, own = 2 }
+local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1, ["function"] = 1, own = 2,
+  reducer = 2 }
 
 -- Whether a tree is a call of a reducer: min and max of several values are functions.
 local function is_reducer(tree)
@@ -24,8 +27,6 @@ end
 reduction.is_reducer = is_reducer
 
 --- What a tree has values of: 0: it is a constant, 1: of each kstat, 2: of a group.
--- @tparam table tree
--- @treturn int
 function reduction.level(tree)
   local level = tree.level or LEVELS[tree.tag] or (is_reducer(tree) or tree.tag == "over all") and 2
   if not level then
@@ -77,11 +78,11 @@ local function reducer_of(tree)
   return reducer or refuse(tree, "%s", problem), seconds
 end
 
--- Whether a test is true of a tree, or of any below it.
-local function has(tree, test)
-  local found = test(tree)
-  for _, below in ipairs(tree.arguments or tree) do
-    found = found or type(below) == "table" and has(below, test)
+-- Whether a test is true of a tree, or of any below it that is not below one that ends the search.
+local function has(tree, test, ends)
+  local found, goes_on = test(tree), not (ends and ends(tree))
+  for _, below in ipairs(goes_on and (tree.arguments or tree) or {}) do
+    found = found or has(below, test, ends)
   end
   return found
 end
@@ -93,17 +94,8 @@ end
 
 -- Whether a delta stands in a tree, not over time: its values are parts of what was counted.
 local function is_counted(tree)
-  if tree.tag == "call" and tree.name == "delta" then
-    return true
-  elseif is_reducer(tree) or reduction.is_over_time(tree) then
-    return false
-  end
-  for _, below in ipairs(tree.arguments or tree) do
-    if type(below) == "table" and is_counted(below) then
-      return true
-    end
-  end
-  return false
+  return has(tree, function(below) return below.name == "delta" end,
+    function(below) return is_reducer(below) or reduction.is_over_time(below) end)
 end
 
 -- The context of what stands inside of a reducer, or in groups within.
@@ -231,11 +223,7 @@ local function folding(get, fold, context)
   end)
 end
 
---- A reducer of a script's own, over the kstats of a group.
--- @tparam table tree `arguments`, with the tree of the values, and the `reducer`, see kstat.aggregate
--- @tparam table context
--- @func build
--- @treturn function(row)
+--- A `reducer` of a script's own (kstat.aggregate), over the kstats of a group.
 function reduction.own(tree, context, build)
   local own, source = tree.reducer, source_of(tree.arguments[1], context, build)
   -- A state that is no table is replaced by what add and merge return.
@@ -260,10 +248,6 @@ end
 
 --- What stands outside of reducers is of the one kstat that has the keys; where there are several, a line says what to
 -- type.
--- @tparam table tree
--- @tparam table context
--- @func build
--- @treturn function(row)
 function reduction.bare(tree, context, build)
   local text = tree.text or tree.value or context.text
   local reducer = setmetatable({ get = function(state)
@@ -278,43 +262,35 @@ end
 
 -- --- of one kstat ------------------------------------------------------------------------------------
 
--- Of one value: that of a kstat alone.
-local function alone(reducer, e)
-  local accumulator, one = reducer.make(), {}
-  local get = reducer.get or accumulator.get
-  return function(row)
-    local v = e(row, 0)
+-- What a reducer comes to over rows.
+local function reduce(reducer, accumulator, e, rows)
+  local get, one, n = reducer.get or accumulator.get, {}, 0
+  local state, merged = accumulator.new and accumulator.new(), nil
+  for i = 1, #rows do
+    local v = e(rows[i], 0)
     if type(v) == "userdata" then
-      return reducer.of and reducer:of(v)
+      merged = merged and merged + v or v
     elseif not accumulator.texts then
       v = tonumber(v)
     end
-    one[1] = v
-    if v == nil and not reducer.of_nothing then
-      return nil
-    end
-    local state = accumulator.new and accumulator.new()
-    return get(v ~= nil and accumulator.add(state, one, 1, 0) or state)
-  end
-end
-
--- What a reducer comes to over all rows of a report.
-local function reduce_rows(reducer, accumulator, e, rows)
-  local get, one = reducer.get or accumulator.get, {}
-  local state, merged = accumulator.new and accumulator.new(), nil
-  for _, row in ipairs(rows) do
-    local v = e(row, 0)
-    if type(v) == "userdata" then
-      merged = merged and merged + v or v
-    elseif type(v) == "number" and v == v then
-      one[1] = v
+    if v ~= nil and v == v and not merged then
+      one[1], n = v, n + 1
       state = accumulator.add(state, one, 1, 0)
     end
   end
   if merged then
     return reducer.of and reducer:of(merged)
   end
-  return get(state)
+  return (n > 0 or reducer.of_nothing) and get(state) or nil
+end
+
+-- Of one value: that of a kstat alone.
+local function alone(reducer, e)
+  local accumulator, rows = reducer.make(), {}
+  return function(row)
+    rows[1] = row
+    return reduce(reducer, accumulator, e, rows)
+  end
 end
 
 -- Of all rows of a report, once in each tick.
@@ -323,7 +299,7 @@ local function of_rows(reducer, e, run)
   run.over_all = true
   return function()
     if tick ~= run.tick then
-      tick, result = run.tick, reduce_rows(reducer, accumulator, e, run.rows)
+      tick, result = run.tick, reduce(reducer, accumulator, e, run.rows)
     end
     return result
   end
@@ -336,8 +312,6 @@ local TAKES = { trend = { "an expression and a time", 2 }, ["until"] = { "an exp
   resets = { "an expression and a time", 2 }, since = { "an expression and perhaps a time", 2, 1 } }
 
 --- Whether a tree is over time, but no reducer.
--- @tparam table tree
--- @treturn boolean
 function reduction.is_over_time(tree)
   local second = tree.arguments and tree.arguments[2]
   return tree.tag == "ago" or tree.tag == "call" and TAKES[tree.name] ~= nil and
@@ -347,11 +321,7 @@ end
 --- The names of functions over time.
 reduction.OVER_TIME = TAKES
 
---- Makes a function of what is over time, and no reducer: see kstat.expression.window.
--- @tparam table tree
--- @tparam table context
--- @func build
--- @treturn function(row)
+--- What is over time, and no reducer: see kstat.expression.window.
 function reduction.over_time(tree, context, build)
   local name, arguments, takes = tree.name or "ago", tree.arguments, TAKES[tree.name]
   local seconds = tree.value
@@ -380,12 +350,7 @@ function reduction.over_time(tree, context, build)
   return of_group_values and context.group.by_time and folding(get, reducers.FOLDS.mean, context) or get
 end
 
---- Makes a function of a call of a reducer.
--- @tparam table tree
--- @tparam table context see kstat.expression
--- @func build makes a function of a tree in a context
--- @tparam boolean all it is of all kstats
--- @treturn function(row)
+--- A call of a reducer; all: it is of all kstats.
 function reduction.make(tree, context, build, all)
   local reducer, seconds = reducer_of(tree)
   local argument, inside, group = tree.arguments[1], inside_of(context), context.group
@@ -417,11 +382,7 @@ function reduction.make(tree, context, build, all)
 end
 
 --- The values of a reducer alone, of an item: every number, or for count the kstats.
--- @tparam table tree of the tag reducer
--- @tparam table context of a group
--- @func build
--- @treturn function(row)
-function reduction.of_everything(tree, context, build)
+function reduction.reducer(tree, context, build)
   local reducer, problem = reducers.make(tree.value, {})
   if not reducer then
     refuse(tree, "%s", problem)

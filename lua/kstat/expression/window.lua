@@ -9,7 +9,6 @@
 --
 -- @module kstat.expression.window
 local core = require("kstat.core")
-local reducers = require("kstat.reducers")
 
 local window = {}
 
@@ -24,16 +23,12 @@ local READ = { sum = "sum", mean = "mean", count = "count", min = "first", max =
 --- Makes a clock of a table, or one that has nothing behind it any more: `tick` counts, `time` is that of the tick in
 -- seconds on an axis of its own, `length` that of the interval that ends with it (0: there is none), `place` its
 -- difference; `interval`: the seconds between ticks, if known.
--- @tparam table clock
--- @treturn table
 function window.clock(clock)
-  clock.tick, clock.time, clock.length, clock.slack, clock.taken = clock.tick or 0, 0, 0, 0, nil
-  clock.before = 0
+  clock.tick, clock.time, clock.before, clock.length, clock.slack, clock.taken = clock.tick or 0, 0, 0, 0, 0, nil
   clock.sets, clock.longest, clock.kept = clock.sets or {}, clock.longest or 0, clock.kept or 0
-  clock.kids, clock.names, clock.times, clock.cuts, clock.first_tick = {}, {}, {}, {}, clock.tick + 1
-  clock.starts = 0
+  clock.kids, clock.names, clock.times, clock.cuts, clock.first_tick, clock.starts = {}, {}, {}, {}, clock.tick + 1, 0
   for _, set in ipairs(clock.sets) do
-    set.n, set.samples = 0, 0
+    set.n, set.samples, set.tick = 0, 0, nil
   end
   if clock.now then -- a tick goes on already
     clock.tick = clock.tick - 1
@@ -44,7 +39,6 @@ function window.clock(clock)
 end
 
 --- Says that what has series, a group or a kstat, is forgotten.
--- @tparam table owner
 function window.forget(owner)
   for set in pairs(owner) do
     if type(set) == "table" and set.clock then
@@ -79,11 +73,8 @@ local function forget(clock)
   end
 end
 
---- Begins a tick.
--- @tparam table clock
--- @tparam difference|sample place
--- @tparam boolean ends whether an interval ends with it
--- @tparam boolean cut whether nothing is known of the time before
+--- Begins a tick with a difference or a sample. ends: an interval ends with it; cut: nothing is known of the time
+-- before.
 function window.tick(clock, place, ends, cut)
   local taken, wall = core.sample_taken(place), core.sample_time_of_day(place)
   local step = 0
@@ -172,29 +163,28 @@ local function check_memory(set)
   end
 end
 
--- All series of one expression. what: the kind of the core's window, or false; accumulator: its states in place of it.
-local function new_set(text, what, seconds, clock, accumulator)
+-- All series of one expression. kind: that of the core's window; reducer: what they are read by, which has accumulators
+-- in place of windows if all so far counts, a mean of which is one for some time without a new value. What takes texts
+-- has numbers for them.
+local function new_set(text, seconds, clock, kind, reducer)
+  local endless, accumulator = seconds == math.huge, reducer and reducer.make()
   if not clock.kids then
     window.clock(clock)
   end
-  if seconds < math.huge then
-    clock.longest = math.max(clock.longest, seconds)
-  end
-  return { text = text, kind = what, seconds = seconds, clock = clock, accumulator = accumulator, samples = 0, n = 0,
-    bytes = BYTES, one = {} }
-end
-
--- All series of a reducer: a mean of all values so far is one for some time without a new value; and what takes texts
--- has numbers for them.
-local function set_of(reducer, text, seconds, clock)
-  local endless = seconds == math.huge
-  local set = new_set(text, not endless and (KINDS[reducer.key] or "all"), seconds, clock, endless and reducer.make())
-  set.tau = endless and reducer.arguments and reducer.arguments[1]
-  if reducer.make().texts then
+  local set = { text = text, kind = not (endless and reducer) and kind, seconds = seconds, clock = clock, samples = 0,
+    n = 0, bytes = BYTES, one = {}, accumulator = endless and accumulator or nil }
+  set.tau = endless and reducer and reducer.arguments and reducer.arguments[1]
+  if accumulator and accumulator.texts then
     set.texts, set.numbers, set.ntexts = {}, {}, 0
   end
+  clock.longest = math.max(clock.longest, endless and 0 or seconds)
   clock.kept = math.max(clock.kept, set.tau or 0)
   return set
+end
+
+-- Those of a reducer over time.
+local function set_of(reducer, text, seconds, clock)
+  return new_set(text, seconds, clock, KINDS[reducer.key] or "all", reducer)
 end
 
 local function new_series(set, owner)
@@ -209,17 +199,16 @@ end
 -- From when on values are in a window: those behind this time.
 local function start_of(set)
   local clock = set.clock
-  return clock.time - set.seconds + slack_of(clock, set.seconds)
-end
-
-local function minus(a, b)
-  return a - b
+  if set.tick ~= clock.tick then
+    set.tick, set.start = clock.tick, clock.time - set.seconds + slack_of(clock, set.seconds)
+  end
+  return set.start
 end
 
 -- Takes the oldest distribution away. What merged at a coarser scale cannot be taken back: the others merge anew.
 local function forget_oldest(series)
   local past = series.past
-  local ok, rest = pcall(minus, series.merged, past[past.first].distribution)
+  local ok, rest = pcall(function() return series.merged - past[past.first].distribution end)
   past[past.first], past.first = nil, past.first + 1
   if not ok then
     rest = past[past.first] and past[past.first].distribution
@@ -253,44 +242,40 @@ end
 
 -- The number by which a window holds a text: one that no value is.
 local function number_of(set, text)
-  local number = set.numbers[text]
-  if not number then
+  if not set.numbers[text] then
     set.ntexts = set.ntexts + 1
-    number = -2 ^ 1000 - set.ntexts * 2 ^ 950
+    local number = -2 ^ 1000 - set.ntexts * 2 ^ 950
     set.numbers[text], set.texts[number] = number, text
   end
-  return number
+  return set.numbers[text]
 end
 
 -- Adds the value of a tick to a series, if there is one.
 local function add(set, series, v)
-  local n, time = 0, set.clock.time
+  local n, clock = 0, set.clock
   if type(v) == "string" then
     local number = set.texts and number_of(set, v) or tonumber(v)
-    if not number and series.last then -- it was a number before: what publishes it has changed
-      return
+    if not number and not series.last then -- else what publishes it has changed
+      core.fail(("'%s' is a text in '%s', which is of numbers: count(x, 1h), distinct(x, 1h) and changes(x, 1h) " ..
+        "take texts"):format(v, set.text))
     end
-    v = number or core.fail(("'%s' is a text in '%s', which is of numbers: count(x, 1h), distinct(x, 1h) and " ..
-      "changes(x, 1h) take texts"):format(v, set.text))
+    v = number
   end
-  if set.accumulator then
-    series.merged = type(v) == "userdata" and v or nil -- what has a distribution needs no digest
-  end
-  if type(v) == "userdata" then
-    n = set.seconds < math.huge and add_distribution(set, series, v) or 0
-  elseif not reducers.is_finite(v) then
-    return
-  elseif set.accumulator then
-    if set.tau and series.last and series.last <= set.clock.before - set.tau + slack_of(set.clock, set.tau) then
-      series.state = set.accumulator.new() -- a tick found nothing in this time
+  if type(v) == "number" and v - v == 0 then
+    if not set.accumulator then
+      n = core.window_add(series.window, start_of(set), clock.time, v)
+    else
+      if set.tau and series.last and series.last <= clock.before - set.tau + slack_of(clock, set.tau) then
+        series.state = set.accumulator.new() -- a tick found nothing in this time
+      end
+      set.one[1], series.merged = v, nil
+      series.state = set.accumulator.add(series.state, set.one, 1, clock.time)
     end
-    set.one[1] = v
-    series.state = set.accumulator.add(series.state, set.one, 1, time)
-  else
-    n = core.window_add(series.window, start_of(set), time, v)
-  end
-  if type(v) == "number" then
-    series.last = time
+    series.last = clock.time
+  elseif type(v) == "userdata" and set.accumulator then
+    series.merged = v -- what has a distribution needs no digest
+  elseif type(v) == "userdata" then
+    n = add_distribution(set, series, v)
   end
   if n > set.samples then
     set.samples = n
@@ -335,8 +320,6 @@ local function is_alive(set, series)
 end
 
 --- Whether any window of a group has a value, or will have one.
--- @tparam table group
--- @treturn boolean
 function window.is_alive(group)
   for set, series in pairs(group) do
     if type(set) == "table" and set.clock and is_alive(set, series) then
@@ -388,11 +371,6 @@ function window.refuse_merge()
 end
 
 --- A reducer over time of the values of the kstats of a group: an accumulator that keeps its state.
--- @tparam table reducer
--- @string text of the expression
--- @number seconds math.huge: of all so far
--- @tparam table clock
--- @treturn table
 function window.accumulator(reducer, text, seconds, clock)
   local set = set_of(reducer, text, seconds, clock)
   return {
@@ -487,17 +465,10 @@ local READERS = {
 READERS.resets = READERS.changes
 local SPANS = { rate = "changes", ago = "span", trend = "span", ["until"] = "span" }
 
---- Makes a function of a value over time that is no reducer.
--- @tparam string name rate, ago, trend, until, changes, resets or since
--- @string text of the expression
--- @func e the values
--- @func|nil goal of until
--- @number seconds
--- @tparam table context
--- @param group the key of the group in a row; nil: values are of kstats
--- @treturn function(row)
+--- Makes a function(row) of a value over time that is no reducer: rate, ago, trend, until, changes, resets or since.
+-- text: of the expression; e: the values; goal: of until; group: its key in a row, or nil: values are of kstats
 function window.over_time(name, text, e, goal, seconds, context, group)
-  local set = new_set(text, SPANS[name] or name ~= "since" and "all", seconds, context.clock)
+  local set = new_set(text, seconds, context.clock, SPANS[name] or name ~= "since" and "all")
   set.name = name
   local function feed(series, row) add(set, series, e(row, 0)) end
   if name == "rate" then
@@ -510,14 +481,7 @@ function window.over_time(name, text, e, goal, seconds, context, group)
     name == "resets" and "who" or nil)
 end
 
---- Makes a function of a reducer over time.
--- @tparam table reducer
--- @string text of the expression
--- @func e the values
--- @number seconds math.huge: of all so far
--- @tparam table context
--- @param group the key of the group in a row; nil: values are of kstats
--- @treturn function(row)
+--- Makes a function(row) of a reducer over time, likewise; seconds: math.huge if all so far counts.
 function window.reducer(reducer, text, e, seconds, context, group)
   local set = set_of(reducer, text, seconds, context.clock)
   set.name = reducer.title

@@ -15,9 +15,7 @@ local function step_above(n)
   return math.tointeger and 1 or math.max(1, 2 ^ (n - 53))
 end
 
---- The digits of a whole number, also where it is a double beyond 2^53.
--- @number n from -2^63 to below 2^63
--- @treturn string
+--- The digits of a whole number from -2^63 to below 2^63, also where it is a double beyond 2^53.
 function buckets.digits(n)
   return (math.tointeger and "%d" or "%.0f"):format(n) -- integers may be too large for a double
 end
@@ -66,16 +64,10 @@ local function lquantize(low, high, step)
   return bounds, labels_of(bounds)
 end
 
-local MAKERS = { quantize = quantize, lquantize = lquantize }
-
---- The buckets of a distribution.
--- @string name "quantize" or "lquantize"
--- @param ... its numbers
--- @treturn[1] table `name`, `bounds` (least values; one bucket more lies below the first), `labels`
--- @treturn[2] nil
--- @treturn[2] string what is wrong
+--- The buckets of a distribution, "quantize" or "lquantize" with its numbers. Returns a table of `name`, `bounds` (the
+-- least values; one bucket more lies below the first) and `labels` | nil and what is wrong.
 function buckets.scheme(name, ...)
-  local bounds, labels = MAKERS[name](...)
+  local bounds, labels = (name == "quantize" and quantize or lquantize)(...)
   if not bounds then
     return nil, labels
   end
@@ -105,9 +97,7 @@ function distribution:__tostring()
     require("kstat.picture").terminal().width)
 end
 
---- Draws distributions over time.
--- @tparam {distribution,...} past of one scheme, the last one at the right
--- @treturn string
+--- Draws distributions of one scheme over time, the last one at the right.
 function buckets.heat(past)
   local first, last = math.huge, 1
   for _, d in ipairs(past) do

@@ -80,10 +80,7 @@ local function value_at(state, rank)
   return state.high
 end
 
---- The value below which the share q of the values lies; between two values it is interpolated.
--- @param state
--- @number q 0..1
--- @treturn number|nil nil if there were none
+--- The value below which the share q of the values lies, 0..1; between two it is interpolated. nil: there are none.
 function digest.quantile(state, q)
   if state.n == 0 then
     return nil

@@ -335,8 +335,6 @@ reducers.FOLDS = { total = accumulators.sum, mean = accumulators.weighted, min =
 reducers.KINDS = KINDS
 
 --- Whether a name is one of a reducer, or like that of a percentile.
--- @string name
--- @treturn boolean
 function reducers.known(name)
   return KINDS[name] ~= nil or name:find("^p%d") ~= nil
 end
@@ -359,12 +357,10 @@ end
 --- Makes a reducer.
 -- @string name "sum", "p99.9", "lquantize" …
 -- @tparam {number,...} arguments; with `time` the last one is seconds
--- @treturn[1] table `title`, `name` (with its arguments), `key` (equal for reducers whose accumulators
+-- @treturn table `title`, `name` (with its arguments), `key` (equal for reducers whose accumulators
 -- are equal), `make()` (the accumulator), `get` (reads a state; nil: the accumulator's), `of(self, d)` (reads a
 -- distribution of the core; nil: it is of numbers only), `of_nothing` (it has a value without any), `distribution`
--- (true: its values are distributions)
--- @treturn[2] nil
--- @treturn[2] string what is wrong
+-- (true: its values are distributions); or nil and what is wrong
 function reducers.make(name, arguments)
   local unpack = table.unpack or unpack
   local kind = KINDS[name] or kind_of_share(name)
