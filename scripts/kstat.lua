@@ -255,12 +255,12 @@ end
 
 local AGGREGATED = { json_class = "json" } -- other formats have their own names
 
--- Says once that distributions do not merge: who else publishes does not end the command. Others are not left out.
-local function warn_unmerged(aggregation, message)
+-- Says a line once.
+local function warn_once(aggregation, message)
   aggregation.told = aggregation.told or {}
   if not aggregation.told[message] then
     aggregation.told[message] = true
-    tool.warn_later({ "-a: " .. message .. "; the second is left out" })
+    tool.warn_later({ "-a: " .. message })
   end
 end
 
@@ -283,13 +283,16 @@ local function aggregate(ks, selectors, options, format, aggregations, now, prev
     if not ok and (aggregation.problem or not aggregation.unmerged) then
       wrong("-a: %s", added)
     elseif not ok then
-      warn_unmerged(aggregation, added)
+      warn_once(aggregation, added .. "; the second is left out") -- who else publishes does not end the command
     end
     count = count + (ok and added or 1)
     if not aggregation.by_time then -- else its periods are shown when all are over
       local text, rows = aggregation:render(form)
       texts[#texts + 1] = (rows > 0 or form == "json") and text or nil
       aggregation:clear()
+    end
+    if aggregation.names.undefined and not aggregation.told then
+      warn_once(aggregation, aggregation.names.undefined .. " has no value")
     end
   end
   tell_nothing(ks, selectors, options, count)

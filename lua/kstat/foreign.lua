@@ -88,6 +88,8 @@ local RULES = {
   { "%f[%w_]by%s+([%a_][%w_]*)", "by (%1)" },
   { "<>", "!=" }, { "([^=!<>])=%f[^=~]", "%1==" }, { "&&", " and " }, { "||", " or " },
   { "%f[%w_]offset%f[^%w_]", "ago" },
+  { "([%a_][%w_]*)%s+between%s+(%S+)%s+and%s+(%S+)", "(%1 >= %2 and %1 <= %3)" },
+  { "count%(%s*%*%s*%)", "count" },
   { "%$%d+", "x" }, { "^%s*%.%[%]%s*|%s*", "" }, { "%f[%w_.%)]%.%f[%a]", "" }, -- awk, jq
   { "llquantize%s*%f[^%w_(]", "quantize" },
 }
@@ -107,6 +109,7 @@ local function rewritten(text)
   text = text:gsub("%f[%w_]like%s+(['\"])(.-)%1", function(_, pattern)
     return ("=~ /^%s$/"):format(pattern:gsub("%%", ".*"):gsub("_", "."))
   end)
+  text = text:gsub("=~%s*(['\"])(.-)%1", function(_, regex) return "=~ /^" .. regex:gsub("/", "\\/") .. "$/" end)
   local function keep(whole)
     quoted[#quoted + 1] = whole
     return ("\1%d\1"):format(#quoted)
@@ -121,6 +124,13 @@ local function rewritten(text)
   repeat
     text, n = text:gsub("by %(([^()]*)%)%s*,%s*([%a_][%w_]*)", "by (%1, %2)")
   until n == 0
+  text = text:gsub("without%s*(%b())", function(list)
+    local others = {}
+    for _, name in ipairs({ "module", "instance", "name" }) do
+      others[#others + 1] = not list:find("%f[%w_]" .. name .. "%f[^%w_]") and name or nil
+    end
+    return ("by (%s)"):format(table.concat(others, ", "))
+  end)
   -- The keys of PromQL stand in each of its sums: here once, at the end.
   local function key(list)
     keys = keys or list
@@ -128,13 +138,24 @@ local function rewritten(text)
   end
   text = text:gsub("(%a[%w_]*)%s+by%s*(%b())%s*(%b())", function(name, list, x) return name .. key(list) .. x end)
   text = text:gsub("%s+by%s*(%b())(%s*[-+*/])", function(list, operator) return key(list) .. operator end)
+  -- What PromQL has in braces, and behind a comparison of a sum, chooses kstats and groups.
+  local conditions
+  text = text:gsub("([%a_][%w_]*)%s*(%b{})", function(name, list)
+    conditions = list:sub(2, -2):gsub("%s*,%s*$", ""):gsub("%s*,%s*", " and ")
+    return name
+  end)
+  text = text:gsub("^([^<>=!]*%))%s+by%s*(%b())%s*([<>=!]=?%s*[%d.]+)%s*$", "%1 by %2 having %1 %3")
   local over
   text, over = text:gsub("%s+over%s+time%f[^%w_]", "")
   text = calls(without_of(text))
   if over > 0 then
     text = text:gsub("^%a[%w.]*%b()", function(reducer) return reducer:sub(1, -2) .. ", 1h)" end)
   end
-  text = text .. (keys and not text:find("%f[%w_]by%s*%(") and " by " .. keys or "")
+  local value, limit = text:match("^([^<>=!]*%))%s*([<>=!]=?%s*[%d.]+)%s*$")
+  if keys and not text:find("%f[%w_]by%s*%(") then
+    text = (limit and value or text) .. " by " .. keys .. (limit and (" having %s %s"):format(value, limit) or "")
+  end
+  text = text .. (conditions and " where " .. conditions or "")
   return (text:gsub("\1(%d+)\1", function(i) return quoted[tonumber(i)] end):gsub("%s%s+", " "):match("^%s*(.-)%s*$"))
 end
 
@@ -144,6 +165,9 @@ end
 -- @func read function(text) that returns something if a text is right
 -- @treturn string
 function foreign.line(text, problem, read)
+  if #problem > 200 then
+    problem = problem:sub(1, 120):gsub("[\128-\255]+$", "") .. "…" .. problem:sub(-60):gsub("^[\128-\191]+", "")
+  end
   local meant = #text < 1000 and rewritten(text) or text
   if meant == text or not read(meant) then
     return problem

@@ -158,7 +158,7 @@ function unknown.statistic(k, name)
 end
 
 --- Lines about statistics that none of some kstats has.
--- @tparam {string,...} names of statistics
+-- @tparam {string,...} names of statistics; `instead` has those of which one is enough, by each
 -- @tparam {kstat,...} kstats at least one
 -- @func[opt] known function(name, kstat) that returns whether a name is something else
 -- @treturn {string,...}
@@ -166,10 +166,12 @@ function unknown.statistics(names, kstats, known)
   local lines, all = {}, nil
   for _, name in ipairs(names) do
     local found = false
-    for _, k in ipairs(kstats) do
-      found = core.kstat_methods.get(k, name) ~= nil or known and known(name, k)
-      if found then
-        break
+    for _, each in ipairs(names.instead and names.instead[name] or { name }) do
+      for _, k in ipairs(kstats) do
+        found = found or core.kstat_methods.get(k, each) ~= nil or known and known(each, k)
+        if found then
+          break
+        end
       end
     end
     if not found then

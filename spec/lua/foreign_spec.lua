@@ -37,7 +37,14 @@ local LINES = {
   ['sum(x) where name in ("sda", "sdb")'] = 'sum(x) where (name == "sda" or name == "sdb")',
   ["sum(x) where name like 'web%'"] = "sum(x) where name =~ /^web.*$/",
   ["SELECT sum(x) FROM disk GROUP BY name"] = "sum(x) by (name)",
-  ["sum(x) group by name, module having count(*) > 5"] = "sum(x) by (name, module) having count(*) > 5",
+  ["sum(x) group by name, module having count(*) > 5"] = "sum(x) by (name, module) having count > 5",
+  ["sum(x) by (name) having count(*) > 5"] = "sum(x) by (name) having count > 5",
+  ["sum(x) by (k) > 40"] = "sum(x) by (k) having sum(x) > 40",
+  ["sum by (k) (rate(x[5m])) >= 40"] = "sum(rate(x, 5m)) by (k) having sum(rate(x, 5m)) >= 40",
+  ['x{a="b"}'] = 'x where a=="b"',
+  ['sum(rate(x{a=~"b/c", d!="e"}[5m]))'] = 'sum(rate(x, 5m)) where a=~ /^b\\/c$/ and d!="e"',
+  ["sum without (instance) (x)"] = "sum(x) by (module, name)",
+  ["sum(x) where y between 1 and 5"] = "sum(x) where (y >= 1 and y <= 5)",
   ["sum(x) by name"] = "sum(x) by (name)",
   ["sum(x) by (name) order by sum(x) desc limit 5"] = "top 5 sum(x) by (name)",
   ["@x = sum(y)"] = "sum(y)",
@@ -67,7 +74,7 @@ describe("a question in words of others", function()
       assert(kstat.aggregate(meant))
       count = count + 1
     end
-    assert.equal(41, count)
+    assert.equal(48, count)
   end)
 
   it("leaves alone what stands in quotes, and says nothing where nothing is meant", function()
@@ -81,6 +88,24 @@ describe("a question in words of others", function()
     for _, text in ipairs({ "sum(x) ago", "sum(x) by", "sum(x) and", "sum(x) or or y", "having sum(x)" }) do
       local _, message = kstat.aggregate(text)
       assert.is_nil(message:find("did you mean", 1, true), message)
+    end
+  end)
+
+  it("is answered in tables and in a report's where, too", function()
+    for meant, given in pairs({ ["sum(delta(x), 5m)"] = { reduce = "increase(x[5m])" },
+      ["a == 3"] = { reduce = "sum(x)", having = "a = 3" }, ["name"] = { reduce = "sum(x)", by = ".name" } }) do
+      local _, message = pcall(function() return (kstat.aggregate(given)) end)
+      assert.equal(meant, message:match("; type: ([^\n]*)$"), message)
+    end
+    local _, message = pcall(kstat.report, { name = "x", where = "a = 3", columns = { { "x" } } })
+    assert.matches("; type: a == 3$", message)
+  end)
+
+  it("of any length is answered with a short line", function()
+    for _, text in ipairs({ ("x > 1 and "):rep(100000) .. "foo(x)", ("foo"):rep(10000) .. "(x)",
+      "sum(x) by (time(7))" .. (" "):rep(50000) }) do
+      local _, message = kstat.aggregate(text)
+      assert.is_true(#message < 200, message)
     end
   end)
 

@@ -390,6 +390,20 @@ describe("a value over time", function()
       "2023-11-14 22:15:sum(v)\t10\n2023-11-14 22:15:count(rate(n))\t5\n", r.out)
   end)
 
+  it("says once what a function is not defined for, and nothing of a key that has another one", function()
+    local r = run.run({ "kstat", "-r", path, "-a", "sum(log(errors)), sum(u, 1w) by (nosuch or app or name)" })
+    assert.equal("kstat: -a: log(0) has no value\n", r.err)
+    assert.matches("\nw1 +2.303 +10\n", r.out)
+  end)
+
+  it("has no more rows than memory for them", function()
+    local agg = assert(kstat.aggregate("sum by (name)"))
+    for i = 1, 250000 do
+      agg:add_value({ i }, 1)
+    end
+    assert.error_matches(function() agg:add_value({ 0 }, 1) end, "by %(name%) has more than 250000 rows x 1 sample")
+  end)
+
   it("is refused where it would take the memory of the machine, with rows and samples", function()
     local r = run.run({ env = run.tree_env("small"), "kstat", "-a", "avg(nproc, 365d)", "::system_misc", "1", "1" })
     assert.same({ 3, "" }, { r.status, r.out })
@@ -409,6 +423,7 @@ describe("a value over time", function()
       ["avg(x, 60)"] = "avg takes no number; a time has a unit, such as 60s",
       ["top 1 and rest avg(x, 60s) by (name)"] = "windows over groups do not tell the rest; sum(avg(x, 60s)) is",
       ["p(x, 99s)"] = "p() takes numbers, no time, behind its expression, at character 1",
+      ["sum(x) by (time(60) or name)"] = "a key of time stands alone, at character 12",
     }) do
       local agg, message = kstat.aggregate(text)
       assert.is_nil(agg, text)

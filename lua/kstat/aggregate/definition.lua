@@ -255,6 +255,10 @@ local function make_question(self, question, of)
   for i, name in ipairs(self.bare and #self.columns == 0 and { "module", "instance", "name" } or {}) do
     self.columns[i] = { title = name, header = name }
   end
+  local having = question.having and question.having[1]
+  if having and having.text:find("count%s*%(%s*%*%s*%)") then
+    return nil, ("count(*) counts numbers, and count kstats, at character %d of '%s'"):format(having.at, having.whole)
+  end
   for _, clause in ipairs({ "where", "having" }) do
     if question[clause] then
       local problem

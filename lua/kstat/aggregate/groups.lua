@@ -13,6 +13,7 @@ local window = require("kstat.expression.window")
 local groups = {}
 
 local unpack = table.unpack or unpack
+local MOST_ROWS = 250000
 
 groups.key_meta = {
   __tostring = function(key)
@@ -39,6 +40,14 @@ end
 -- A new group at the end of a path of values.
 local function new_group(self, values)
   local path, list = self.path, self.list
+  if #list == MOST_ROWS then
+    local titles = {}
+    for i, column in ipairs(self.columns) do
+      titles[i] = column.title
+    end
+    core.fail(("by (%s) has more than %d rows x 1 sample, some 1 KB each: keys with fewer values, or a 'where'"):format(
+      table.concat(titles, ", "), MOST_ROWS))
+  end
   local key = { n = #self.columns, unpack(values, 1, #path) } -- has room for all at once
   for i = 1, #path do
     key[path[i]] = values[i]

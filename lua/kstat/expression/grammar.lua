@@ -19,8 +19,9 @@
 local grammar = {}
 
 local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels
-local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600, d = 86400 }
+local SECONDS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600, d = 86400, w = 604800 }
 local MOST_SECONDS = 3653 * 86400
+local MOST_CHARACTERS = 65536
 
 --- The words of the grammar, as keys.
 grammar.WORDS = { top = true, bottom = true, by = true, where = true, having = true, over = true, all = true,
@@ -108,7 +109,7 @@ local function make_tokens(lpeg)
   t.over_all = t.word("over") * t.word("all")
   t.reserved = t.clause + t.word("and") + t.word("or") + t.word("not") + t.word("ago")
   local plain = (digits * (P(".") * R("09") ^ 0) ^ -1 + P(".") * digits) * (S("eE") * S("+-") ^ -1 * digits) ^ -1
-  local unit = P("ns") + "us" + "ms" + S("smhd")
+  local unit = P("ns") + "us" + "ms" + S("smhdw")
   t.number = C(plain) * boundary * space / tonumber
   t.duration = checked(lpeg, C(plain) * C(unit) * boundary * space, function(n, u) return tonumber(n) * SECONDS[u] end,
     function(seconds)
@@ -209,6 +210,9 @@ local function read(rule, text, expected)
     add_questions(lpeg, tokens, rules)
     pattern = lpeg.P(rules)
     patterns[rule] = pattern
+  end
+  if #text > MOST_CHARACTERS then
+    return nil, ("'%s…' is longer than %d characters"):format(text:sub(1, 40), MOST_CHARACTERS)
   end
   local state = { at = 1, expected = expected, text = text }
   local ok, found = pcall(pattern.match, pattern, text, 1, state)

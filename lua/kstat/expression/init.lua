@@ -220,7 +220,8 @@ local function takes(tree, least, most, what)
   end
 end
 
-local function call(f, functions)
+-- names.undefined: what was asked for outside of where a function is defined, such as log(0)
+local function call(name, f, functions, names)
   return function(row, how)
     local values = {}
     for i, e in ipairs(functions) do
@@ -229,7 +230,11 @@ local function call(f, functions)
         return nil
       end
     end
-    return f(unpack(values, 1, #functions))
+    local result = f(unpack(values, 1, #functions))
+    if result == nil then
+      names.undefined = ("%s(%s)"):format(name, table.concat(values, ", "))
+    end
+    return result
   end
 end
 
@@ -333,7 +338,7 @@ function BUILD.call(tree, context)
   if name == "if" then
     return choice(unpack(functions))
   end
-  return call(f[1], functions)
+  return call(name, f[1], functions, context.names)
 end
 
 BUILD["over all"] = function(tree, context)
@@ -349,13 +354,27 @@ BUILD["function"] = function(tree)
   return function(row) return tree.call(row.kstat) end
 end
 
+function BUILD.time(tree)
+  refuse(tree, "a key of time stands alone")
+end
+
+BUILD["$"] = function(tree)
+  refuse(tree, "a group of a selector stands alone")
+end
+
 function BUILD.all(tree)
   refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")
 end
 
 -- What an alternative of a key is: the first one that there is.
 BUILD["first of"] = function(tree, context)
+  local names, n = context.names, #context.names
   local functions = all_of(tree, context)
+  names.instead = names.instead or {}
+  local alternatives = { unpack(names, n + 1) }
+  for _, name in ipairs(alternatives) do
+    names.instead[name] = alternatives
+  end
   return function(row, how)
     for i = 1, #functions do
       local v = functions[i](row, how)

@@ -91,13 +91,19 @@ end
 -- @tparam table run the report's state, see kstat.expression
 -- @treturn table `names` (of statistics in it), `passes` (function(row))
 function declare.filter(text, run)
-  local filter, value = { names = {} }, nil
-  local tree, problem = require("kstat.expression.grammar").expression(text)
-  if tree then
-    value, problem = require("kstat.expression").make(tree, { names = filter.names, clock = run })
+  local filter = { names = {} }
+  local function compile(typed, names, clock)
+    local tree, problem = require("kstat.expression.grammar").expression(typed)
+    if not tree then
+      return nil, problem
+    end
+    return require("kstat.expression").make(tree, { names = names, clock = clock })
   end
+  local value, problem = compile(text, filter.names, run)
   if not value then
-    fail("where: %s", problem)
+    fail("where: %s", require("kstat.foreign").line(text, problem, function(meant)
+      return compile(meant, {}, { rows = {} })
+    end))
   end
   function filter.passes(row)
     return (tonumber(value(row, 0)) or 0) ~= 0
