@@ -115,7 +115,7 @@ ks_format_double(char *to, double v)
 		return (size_t)snprintf(to, KS_NUMBER_MAX, "nan");
 	for (int digits = 15; digits <= 17; digits++) {
 		n = snprintf(to, KS_NUMBER_MAX, "%.*g", digits, v);
-		if (isinf(v) || strtod(to, NULL) == v)
+		if (digits == 17 || isinf(v) || strtod(to, NULL) == v) /* 17 are always enough */
 			break;
 	}
 	return replace_radix(to, (size_t)n);

@@ -141,9 +141,9 @@ end
 
 -- Adds n values of one kstat whose keys depend on each.
 local function add_each(self, row, path, origin, source, n, time)
-  local one = {}
+  local one, only = {}, source.expression and source.text or source.kstats and ""
   for i = 1, n do
-    local group = set_keys(self.late, path, #self.early, row, row.names[i], row.values[i]) and
+    local group = set_keys(self.late, path, #self.early, row, only or row.names[i], row.values[i]) and
       receiver(self, path, origin)
     if group then
       one[1] = row.values[i]
@@ -195,24 +195,25 @@ end
 
 -- Reads a source of the kstat of a row into its names and values. Returns how many values there are.
 local function read(source, row, list)
-  local k, names, values = row.kstat, row.names, row.values
+  local k, values = row.kstat, row.values
   if source.expression then
     local value = source.expression(row, 0)
-    names[1], values[1] = source.text, value
     local kind = type(value)
-    local counts = kind == "userdata" or kind == "string" and source.texts
+    values[1] = value
     if kind == "number" then
-      counts, source.has_numbers = value - value == 0, true -- a finite one
-    elseif kind == "string" and not counts then
+      source.has_numbers = true
+      return value - value == 0 and 1 or 0 -- a finite one
+    elseif kind == "string" and not source.texts then
       source.has_texts = true
+      return 0
     end
-    return counts and 1 or 0
+    return (kind == "userdata" or kind == "string") and 1 or 0
   elseif source.kstats then
-    names[1], values[1] = "", 1
+    values[1] = 1
     return (not row.chosen or has_chosen(k, list)) and 1 or 0
   end
   local as_now = row.differing and (row.as_now or source.now) and not source.rate
-  return core.numbers(as_now and k:now() or k, list, names, values, source.rate)
+  return core.numbers(as_now and k:now() or k, list, row.names, values, source.rate)
 end
 
 -- The line about numbers of several units, which stand in `units` by their names, in their order.
@@ -247,23 +248,24 @@ end
 -- all keys stand in headers, which stay what they are, the groups of the machine's kstats are known by their kids.
 local function add_one(self, row, list)
   local path, sources, added, k = self.values_of_path, self.sources, 0, row.kstat
-  local kid = self.members and core.kid(k)
-  local known, is_late, group = kid and self.members[kid], self.late[1] ~= nil, nil
-  known = known and not known.is_gone and known or nil
-  if not known and not set_keys(self.early, path, 0, row) then
-    return 0
+  local kid, is_late, group = self.members and core.kid(k), self.late[1] ~= nil, nil
+  local known, origin = kid and self.members[kid], "machine"
+  if not known or known.is_gone then
+    known, origin = nil, k.publisher and "published" or origin
+    if not set_keys(self.early, path, 0, row) then
+      return 0
+    end
   end
-  local origin = not known and k.publisher and "published" or "machine"
   local time = self.timed and (k.snaptime or k.crtime) - (self.clock.taken or 0) + self.clock.time
   for j = 1, #sources do
     local source = sources[j]
     local n = read(source, row, list)
-    if n > 0 and is_late then
+    if is_late and n > 0 then
       add_each(self, row, path, origin, source, n, time)
     elseif n > 0 or self.empty then
       group = group or receiver(self, path, origin, known)
       if group and n > 0 then
-        if not source.expression and not source.kstats then
+        if not source.is_single then
           check_units(self, group, source, k, row.names, n)
         end
         update(self, group, source, row.values, n, time, k)
@@ -451,7 +453,8 @@ local function read_group(self, group, row)
   self.row, row.key, row.group = of, group.key, group
   for i = 1, #list do
     local value = list[i].get(of)
-    values[i], shown = value, shown or value ~= nil and (not self.windowed or window.is_alive(group))
+    values[i] = value
+    shown = shown or value ~= nil and (not self.windowed or window.is_alive(group))
   end
   return shown and (not self.having or (tonumber(self.having(of)) or 0) ~= 0)
 end

@@ -131,6 +131,7 @@ local function source_of(tree, context, build)
   elseif tree.tag ~= "all" then
     source.expression = build(tree, inside_of(context))
   end
+  source.is_single = source.kstats or source.expression ~= nil
   return source
 end
 

@@ -252,16 +252,16 @@ end
 
 -- Adds the value of a tick to a series, if there is one.
 local function add(set, series, v)
-  local n, clock = 0, set.clock
-  if type(v) == "string" then
+  local n, clock, kind = 0, set.clock, type(v)
+  if kind == "string" then
     local number = set.texts and number_of(set, v) or tonumber(v)
     if not number and not series.last then -- else what publishes it has changed
       core.fail(("'%s' is a text in '%s', which is of numbers: count(x, 1h), distinct(x, 1h) and changes(x, 1h) " ..
         "take texts"):format(v, set.text))
     end
-    v = number
+    v, kind = number, number and "number"
   end
-  if type(v) == "number" and v - v == 0 then
+  if kind == "number" and v - v == 0 then
     if not set.accumulator then
       n = core.window_add(series.window, start_of(set), clock.time, v)
     else
@@ -272,9 +272,9 @@ local function add(set, series, v)
       series.state = set.accumulator.add(series.state, set.one, 1, clock.time)
     end
     series.last = clock.time
-  elseif type(v) == "userdata" and set.accumulator then
+  elseif kind == "userdata" and set.accumulator then
     series.merged = v -- what has a distribution needs no digest
-  elseif type(v) == "userdata" then
+  elseif kind == "userdata" then
     n = add_distribution(set, series, v)
   end
   if n > set.samples then
