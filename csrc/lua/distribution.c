@@ -4,6 +4,7 @@
  */
 #include "lua/distribution.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -200,6 +201,8 @@ distribution_otlp(lua_State *L)
 	uint64_t start = ks_lua_checkbits(L, 2), end = ks_lua_checkbits(L, 3);
 	struct ks_buf *b = ks_lua_scratch(L);
 
+	if (lua_tonumber(L, 2) < 0 || lua_tonumber(L, 3) < 0)
+		return ks_lua_failwith(L, EINVAL, "otlp: nanoseconds since 1970 expected, which are not below 0");
 	return ks_otlp_add(b, d, start, end) != 0 ? ks_lua_fail(L) : ks_lua_pushscratch(L, b);
 }
 

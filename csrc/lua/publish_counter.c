@@ -15,10 +15,12 @@
 /* The upvalue of a counter's functions. */
 struct counter {
 	kstat_counter_t *cell;
-	struct ks_lua_published *box; /* kept alive by the associated table, which also has refuse() */
+	struct ks_lua_published *box; /* kept alive by the associated table, which also has examine() */
 	const void *self; /* the object whose function it is; only compared */
 	uint32_t forks;
 	bool is_double;
+	bool counts; /* it never falls */
+	uint64_t most; /* each value up to it is one of the type */
 	char stat[KSTAT_STRLEN];
 };
 
@@ -62,101 +64,100 @@ this_counter(lua_State *L)
 	return c;
 }
 
-/* Calls counter.lua's refuse(function, is_self, value, is_double), which raises. */
-static void
-refuse(lua_State *L, const char *function, bool is_self)
+/*
+ * Calls counter.lua's examine(object, function, value, is_self), which raises for a mistake. True: the value that the
+ * statistic takes is at index 2; false: nil, message, errno are on top.
+ */
+static bool
+examine(lua_State *L, const char *function)
 {
-	const struct counter *c = lua_touserdata(L, lua_upvalueindex(1));
+	bool is_self = lua_topointer(L, 1) == this_counter(L)->self;
 
 	lua_settop(L, 2);
 	lua_pushvalue(L, lua_upvalueindex(1));
 	ks_lua_getuservalue(L, 3);
 	lua_rawgeti(L, 4, 2);
+	lua_pushvalue(L, 1);
 	lua_pushstring(L, function);
-	lua_pushboolean(L, is_self);
 	lua_pushvalue(L, 2);
-	lua_pushboolean(L, c->is_double);
-	lua_call(L, 4, 0);
+	lua_pushboolean(L, is_self);
+	lua_call(L, 4, 3);
+	if (lua_isnil(L, -3))
+		return false;
+	lua_pushvalue(L, -3);
+	lua_replace(L, 2);
+	return true;
 }
 
-/* Refuses counter.add(n), with a dot in place of the colon, where the first argument is not the counter. */
-static struct counter *
-check_self(lua_State *L, const char *function)
+/* Whether the value at index 2 is surely one that the statistic takes, without a look at its type. */
+static bool
+is_fine(lua_State *L, const struct counter *c, bool is_add, uint64_t *bits)
 {
-	struct counter *c = this_counter(L);
+	lua_Number d = lua_tonumber(L, 2);
 
-	if (lua_topointer(L, 1) != c->self)
-		refuse(L, function, false);
-	return c;
+	if (lua_type(L, 2) != LUA_TNUMBER || lua_topointer(L, 1) != c->self)
+		return false;
+	if (c->is_double)
+		return !c->counts || (d >= 0 && d < HUGE_VAL);
+	return ks_lua_tobits(L, 2, bits) && (d >= 0 ? *bits <= c->most : is_add && !c->counts);
 }
 
-static lua_Number
-number_value(lua_State *L, const char *function)
+/* op(self [, value]); without a value add() adds 1 */
+static inline int
+change(lua_State *L, const char *function, void (*whole)(kstat_counter_t *, uint64_t),
+    void (*real)(kstat_counter_t *, double), bool is_add)
 {
-	if (!lua_isnumber(L, 2))
-		refuse(L, function, true);
-	return lua_tonumber(L, 2);
-}
+	const struct counter *c = this_counter(L);
+	uint64_t bits = 1;
 
-static uint64_t
-integer_value(lua_State *L, const char *function)
-{
-	uint64_t bits;
-
-	if (!ks_lua_tobits(L, 2, &bits))
-		refuse(L, function, true);
-	return bits;
+	if (is_add && lua_isnoneornil(L, 2)) {
+		lua_settop(L, 1);
+		lua_pushinteger(L, 1);
+	}
+	if (!is_fine(L, c, is_add, &bits)) {
+		if (!examine(L, function))
+			return 3;
+		(void)ks_lua_tobits(L, 2, &bits);
+	}
+	if (c->is_double)
+		real(c->cell, lua_tonumber(L, 2));
+	else
+		whole(c->cell, bits);
+	lua_pushboolean(L, 1);
+	return 1;
 }
 
 /* add(self [, n = 1]) */
 static int
 counter_add(lua_State *L)
 {
-	struct counter *c;
-
 #if KS_LUA_INTEGERS
+	const struct counter *c = this_counter(L);
 	int is_integer;
 	lua_Integer n = lua_tointegerx(L, 2, &is_integer);
 
 	/* Behind a dot there is no second argument: looking at the first would be a tenth of the call. */
-	if (is_integer) {
-		c = this_counter(L);
-		if (c->is_double)
-			kstat_counter_add_double(c->cell, (double)n);
-		else
-			kstat_counter_add(c->cell, (uint64_t)n);
-		return 0;
+	if (is_integer && (n >= 0 || !c->counts) && !c->is_double) {
+		kstat_counter_add(c->cell, (uint64_t)n);
+		lua_pushboolean(L, 1);
+		return 1;
 	}
 #endif
-	c = check_self(L, "add");
-	if (c->is_double)
-		kstat_counter_add_double(c->cell, lua_isnoneornil(L, 2) ? 1 : number_value(L, "add"));
-	else
-		kstat_counter_add(c->cell, lua_isnoneornil(L, 2) ? 1 : integer_value(L, "add"));
-	return 0;
+	return change(L, "add", kstat_counter_add, kstat_counter_add_double, true);
 }
 
 /* set(self, value) */
 static int
 counter_set(lua_State *L)
 {
-	struct counter *c = check_self(L, "set");
-
-	if (c->is_double)
-		kstat_counter_set_double(c->cell, number_value(L, "set"));
-	else
-		kstat_counter_set(c->cell, integer_value(L, "set"));
-	return 0;
+	return change(L, "set", kstat_counter_set, kstat_counter_set_double, false);
 }
 
 /* max(self, value) */
 static int
 counter_max(lua_State *L)
 {
-	struct counter *c = check_self(L, "max");
-
-	kstat_counter_max(c->cell, integer_value(L, "max"));
-	return 0;
+	return change(L, "max", kstat_counter_max, kstat_counter_set_double, false);
 }
 
 /* reclaim(kstat, stat) -> integer | nil, message, errno */
@@ -172,19 +173,26 @@ box_reclaim(lua_State *L)
 	return 1;
 }
 
-/* counter(kstat, stat, is_double, object, refuse) -> the object's add, set, max | nil, message, errno */
+/* counter(kstat, stat, is_double, object, examine) -> the object's add, set, max | nil, message, errno */
 static int
 box_counter(lua_State *L)
 {
 	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
 	const char *stat = luaL_checkstring(L, 2);
 	struct counter *c = ks_lua_newuserdata(L, sizeof(*c));
+	lua_Number d;
 
 	c->box = b;
 	c->forks = ks_forks;
 	c->is_double = lua_toboolean(L, 3);
 	luaL_checktype(L, 4, LUA_TTABLE);
 	c->self = lua_topointer(L, 4);
+	lua_getfield(L, 4, "counts");
+	c->counts = lua_toboolean(L, -1);
+	lua_getfield(L, 4, "ending");
+	d = lua_tonumber(L, -1);
+	c->most = d < 0x1p63 ? (uint64_t)d - 1 : INT64_MAX;
+	lua_pop(L, 2);
 	luaL_checktype(L, 5, LUA_TFUNCTION);
 	strncpy(c->stat, stat, sizeof(c->stat) - 1);
 	c->cell = kstat_counter_own(b->ksp, stat, NULL);

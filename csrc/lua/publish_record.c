@@ -131,16 +131,7 @@ this_histogram(lua_State *L)
 	return b->ksp;
 }
 
-/* add_value(self, value) */
-static int
-histogram_add(lua_State *L)
-{
-	uint64_t v = ks_lua_checkbits(L, 2);
-
-	return ks_lua_result(L, kstat2_hist_add_value(this_histogram(L), v));
-}
-
-/* add(self, value) */
+/* add(self, value), add_value(self, value) */
 static int
 latency_add(lua_State *L)
 {
@@ -191,7 +182,7 @@ static const luaL_Reg request_functions[] = {
 };
 
 static const luaL_Reg histogram_functions[] = {
-	{ "add_value", histogram_add },
+	{ "add_value", latency_add },
 	{ NULL, NULL }
 };
 

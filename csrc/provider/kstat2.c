@@ -151,7 +151,7 @@ int
 kstat_latency_stop(kstat2_t *ksp, hrtime_t start)
 {
 	struct ks_histogram *h = histogram_of(ksp, "kstat_latency_stop");
-	hrtime_t took = ks_tick() - start;
+	hrtime_t took = start < 0 ? INT64_MIN : ks_tick() - start;
 
 	if (h == NULL)
 		return -1;

@@ -48,7 +48,7 @@ local fields = { module = true, instance = true, name = true, statistic = true, 
 local function specifier(field, value)
   if type(value) == "string" then
     return value
-  elseif field == "instance" and type(value) == "number" and value % 1 == 0 then
+  elseif field == "instance" and type(value) == "number" and value % 1 == 0 and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
   end
   core.usage(("selector field '%s': %s expected, got %s"):format(field,

@@ -423,7 +423,7 @@ if has_ffi then
       elseif ffi.istype(int64, v) then
         err = update_int(self, id, v, rel)
       else
-        local n = tonumber(v)
+        local n = type(v) ~= "cdata" and tonumber(v)
         if not n then bad(3, 2, name, "number", v) end
         err = update_dbl(self, id, n, rel)
       end

@@ -243,6 +243,16 @@ kstat_ioq(kstat_t *ksp)
 enum { AS_GIVEN, NOW }; /* which time */
 enum { NO_OP = -1, READS = KSTAT_IO_READ, WRITES = KSTAT_IO_WRITE };
 
+/* A negative number of bytes arrives here as one of 2^63 and more. */
+static int
+refuse_change(const kstat_ioq_t *q, hrtime_t t, int64_t bytes)
+{
+	if (q == NULL)
+		return ks_fail(EINVAL, "no queue");
+	return ks_fail(EINVAL, "%s are counted from 0 on, not %lld", t < 0 ? "times" : "bytes",
+	    (long long)(t < 0 ? t : bytes));
+}
+
 /*
  * One change of the record: copy, apply, commit. Inlined into each function below, where op and the
  * rest are constants. The time is taken while the record is locked: a reader that finds it unlocked
@@ -258,8 +268,8 @@ change(kstat_ioq_t *q, int op, int which, hrtime_t t, int rw, uint64_t bytes)
 	kstat_io_t io; /* in registers, so that nothing waits for a store to be read back */
 	kstat_io_t *next;
 
-	if (__builtin_expect(q == NULL, 0))
-		return ks_fail(EINVAL, "no queue");
+	if (__builtin_expect(q == NULL || t < 0 || bytes > INT64_MAX, 0))
+		return refuse_change(q, t, (int64_t)bytes);
 	v = ks_word_lock(&rec->word);
 	if (__builtin_expect(v == KS_WORD_BUSY, 0))
 		return -1;
@@ -376,6 +386,9 @@ change_timer(kstat_etimer_t *kt, enum timer_op op, hrtime_t start, hrtime_t stop
 
 	if (kt == NULL)
 		return ks_fail(EINVAL, "no timer");
+	if (start < 0 || stop < 0 || (op == TIMER_EVENT && stop < start))
+		return ks_fail(EINVAL, "a time below 0, or an end (%lld) before the start (%lld)", (long long)stop,
+		    (long long)start);
 	v = ks_word_lock(&rec->word);
 	if (v == KS_WORD_BUSY)
 		return -1;

@@ -91,7 +91,7 @@ if library.fn then
     elseif library.is_uint64(v) then
       return library.fn.blob_update_uint(self.record, id, v, rel)
     end
-    return update(self.record, id, tonumber(v) or check.usage("number expected, got %s", type(v)), rel)
+    return update(self.record, id, check.number(v, "value"), rel)
   end
 
   local function failed()

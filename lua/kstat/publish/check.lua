@@ -1,5 +1,6 @@
 --- What the makers of published kstats share: checking what the caller gave.
 local core = require("kstat.core")
+local library = require("kstat.publish.library")
 local unknown = require("kstat.unknown")
 require("kstat.mistake")
 
@@ -57,27 +58,47 @@ end
 
 --- A number, or what Lua takes for one; `what` names it.
 function M.number(value, what)
-  if type(value) == "cdata" then
+  if type(value) == "cdata" and (library.is_int64(value) or library.is_uint64(value)) then
     return value -- LuaJIT's 64-bit integers
   end
-  return tonumber(value) or usage("%s: number expected, got %s", what, type(value))
+  return type(value) ~= "cdata" and tonumber(value) or usage("%s: number expected, got %s", what, type(value))
 end
 
---- A number without a fraction.
-function M.integer(value, what)
+local LEAST, SIGNED_END, UNSIGNED_END = -2 ^ 63, 2 ^ 63, 2 ^ 64
+
+-- The numbers that a statistic of this type can be: the least one, and one that is greater than all.
+M.ranges = { int32 = { -2 ^ 31, 2 ^ 31 }, uint32 = { 0, 2 ^ 32 }, int64 = { LEAST, SIGNED_END },
+  uint64 = { 0, UNSIGNED_END } }
+
+--- What is wrong with a number for a statistic of this type, which has a range.
+function M.not_of_type(what, data_type, value)
+  return ("%s is of the type %s, which has no %s (type = \"int64\" declares a number with a sign)"):format(what, data_type,
+    tostring(value)), "EINVAL"
+end
+
+local function whole(value, what)
   local n = M.number(value, what)
   if n % 1 ~= 0 then -- so is an infinity, and what is no number
     usage("%s: number has no integer representation", what)
+  elseif type(n) == "number" and not (n >= LEAST and n < UNSIGNED_END) then
+    usage("%s: number out of range", what)
   end
   return n
 end
 
---- The same of what may be nil or a 64-bit integer, where it is to cost nothing: LuaJIT compiles it away.
+--- A whole number of 64 bits, from `least` on where that is given.
+function M.integer(value, what, least)
+  local n = whole(type(value) == "cdata" and usage("%s: number expected, got cdata", what) or value, what)
+  return n >= (least or LEAST) and n or usage("%s: %d or more expected", what, least)
+end
+
+--- The same of what may be nil, as the library takes it: a number of 64 bits. LuaJIT compiles the check away.
 function M.whole(value, what)
-  local is = type(value)
-  if is == "number" and value % 1 ~= 0 or is ~= "number" and is ~= "cdata" and value ~= nil then
-    M.integer(value, what)
+  if value == nil or type(value) == "number" and value % 1 == 0 and value >= LEAST and value < SIGNED_END then
+    return value
   end
+  local n = whole(value, what)
+  return type(n) == "number" and n >= SIGNED_END and library.unsigned and library.unsigned(n) or n
 end
 
 function M.header(pub, spec)

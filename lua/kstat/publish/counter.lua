@@ -20,15 +20,15 @@ local function find_cell(self)
 end
 
 -- Raises the caller's mistake: the function was called with a dot in the place of the colon, or with a value that it
--- cannot use. The functions of the C half call this too.
-local function refuse(name, is_self, value, real)
-  local n = tonumber(value) -- nil for cdata that is no number
+-- cannot use.
+local function mistake(name, is_self, value)
+  local n = type(value) ~= "cdata" and tonumber(value)
   local why = "number out of range"
   if not is_self then
     check.usage("calling '%s' on bad self (it is called as counter:%s(...))", name, name)
   elseif not n then
     why = "number expected, got " .. type(value)
-  elseif not real and n % 1 ~= 0 then
+  elseif n % 1 ~= 0 then
     why = "number has no integer representation"
   end
   check.usage("bad argument #1 to '%s' (%s)", name, why)
@@ -36,29 +36,54 @@ end
 
 local LEAST, SIGNED_END, UNSIGNED_END = -2 ^ 63, 2 ^ 63, 2 ^ 64
 
--- Converts a value that is not a whole number of 64 bits with a sign, and not nil.
-local function convert(value, name)
-  local n = tonumber(value)
-  if type(value) == "cdata" and (library.is_int64(value) or library.is_uint64(value)) then
-    return value
-  elseif not (n and n % 1 == 0 and n >= LEAST and n < UNSIGNED_END) then
-    refuse(name, true, value)
+-- Looks at a value of which the fast ways do not know whether the statistic can take it. Returns it as a number or as
+-- LuaJIT's integer; or nil, message, errno: a counter would fall, or the value is not of its type. The functions of
+-- the C half call this too.
+local function examine(self, name, value, is_self)
+  if is_self == false then
+    mistake(name)
   end
-  return n >= SIGNED_END and library.unsigned(n) or n
+  local n, size
+  local real = self.real
+  if type(value) == "cdata" and (library.is_int64(value) or library.is_uint64(value)) then
+    -- As a number it could be rounded up to what is no number of 64 bits.
+    size = math.min(tonumber(value), library.is_int64(value) and SIGNED_END - 1024 or UNSIGNED_END - 2048)
+    n = real and size or value
+  else
+    size = type(value) ~= "cdata" and tonumber(value)
+    if not size or not real and not (size % 1 == 0 and size >= LEAST and size < UNSIGNED_END) then
+      mistake(name, true, value)
+    end
+    n = not real and size >= SIGNED_END and library.unsigned and library.unsigned(size) or size
+  end
+  local what = tostring(self.kstat) .. ":" .. self.statistic
+  if self.counts and (size < 0 or size ~= size or size == math.huge) then
+    local line = "%s counts from 0 on and never falls: %s is no step of it (kind = \"gauge\" declares what may fall)"
+    return nil, line:format(what, tostring(value)), "EINVAL"
+  elseif not real and (size < (name == "add" and LEAST or self.least) or name ~= "add" and size >= self.ending) then
+    return nil, check.not_of_type(what, self.type, value)
+  end
+  return n
 end
 
---- Adds to the statistic, to one of floating point also fractions and what is negative. In LuaJIT this is a plain
--- addition in memory that belongs to this thread alone, if the statistic is a counter and the kstat has shards; else an
--- atomic one.
+--- Adds to the statistic, to a gauge also what is negative, to one of floating point also fractions. In LuaJIT this is
+-- a plain addition in memory that belongs to this thread alone, if the statistic is a counter and the kstat has
+-- shards; else an atomic one.
 -- @number[opt=1] n to a whole statistic: fractions raise, and what is no number or not within -2^63 and 2^64 - 1
+-- @treturn boolean true
+-- @fails "EINVAL" a counter would fall
 -- @function counter:add
 function counter_methods.add(self, n)
   -- All of this is known to LuaJIT once it has compiled the caller.
   if getmetatable(self) ~= counter_meta then
-    refuse("add")
+    mistake("add")
   end
-  if n ~= nil and not (type(n) == "number" and n % 1 == 0 and n >= LEAST and n < SIGNED_END) then
-    n = convert(n, "add")
+  if n ~= nil and not (type(n) == "number" and n % 1 == 0 and n >= self.step and n < SIGNED_END) then
+    local message, errname
+    n, message, errname = examine(self, "add", n)
+    if n == nil then
+      return nil, message, errname
+    end
   end
   if forks[0] ~= self.forks then
     find_cell(self)
@@ -69,36 +94,46 @@ function counter_methods.add(self, n)
   else
     fn.add(self.cell, n or 1)
   end
+  return true
 end
 
 --- Sets the statistic; only for gauges, and for counters of a kstat without shards.
 -- @number value
+-- @treturn boolean true
+-- @fails "EINVAL" it is not of the statistic's type: what has a sign is declared with `type = "int64"`
 -- @function counter:set
 function counter_methods.set(self, value)
   if getmetatable(self) ~= counter_meta then
-    refuse("set")
+    mistake("set")
   end
-  if self.real then
-    self.real[0] = tonumber(value) or refuse("set", true, value, true)
+  local message, errname
+  value, message, errname = examine(self, "set", value)
+  if value == nil then
+    return nil, message, errname
+  elseif self.real then
+    self.real[0] = value
   else
-    if not (type(value) == "number" and value % 1 == 0 and value >= LEAST and value < SIGNED_END) then
-      value = convert(value, "set")
-    end
     self.cell[0] = value
   end
+  return true
 end
 
 --- Sets the statistic if the value is greater than it.
 -- @int value
+-- @treturn boolean true
+-- @fails "EINVAL" as `set`
 -- @function counter:max
 function counter_methods.max(self, value)
   if getmetatable(self) ~= counter_meta then
-    refuse("max")
+    mistake("max")
   end
-  if not (type(value) == "number" and value % 1 == 0 and value >= LEAST and value < SIGNED_END) then
-    value = convert(value, "max")
+  local message, errname
+  value, message, errname = examine(self, "max", value)
+  if value == nil then
+    return nil, message, errname
   end
   fn.max(self.cell, value)
+  return true
 end
 
 local function refuse_set()
@@ -112,9 +147,15 @@ end
 -- Of a floating-point statistic, where LuaJIT calls the library.
 local function add_real(self, n)
   if getmetatable(self) ~= counter_meta then
-    refuse("add")
+    mistake("add")
   end
-  fn.add_double(self.cell, n == nil and 1 or tonumber(n) or refuse("add", true, n, true))
+  local message, errname
+  n, message, errname = examine(self, "add", n == nil and 1 or n)
+  if n == nil then
+    return nil, message, errname
+  end
+  fn.add_double(self.cell, n)
+  return true
 end
 
 -- The counter of a statistic of a named kstat.
@@ -126,7 +167,11 @@ local function new_counter(k, statistic)
     check.usage("%s is not a number", statistic)
   end
   local real = stat.type == "double" or stat.type == "float"
-  local counter = setmetatable({ kstat = k, statistic = statistic }, counter_meta)
+  local counter = setmetatable({ kstat = k, statistic = statistic, counts = stat.counts, real = real,
+    step = stat.counts and 0 or LEAST }, counter_meta)
+  if not real then
+    counter.type, counter.least, counter.ending = stat.type, check.ranges[stat.type][1], check.ranges[stat.type][2]
+  end
   if fn then
     local cell, message, errname = core.cell(k.box, statistic, true)
     if not cell then
@@ -137,7 +182,7 @@ local function new_counter(k, statistic)
       counter.real = library.double(counter.cell)
     end
   else
-    local add, set_value, max = core.counter(k.box, statistic, real, counter, refuse)
+    local add, set_value, max = core.counter(k.box, statistic, real, counter, examine)
     if not add then
       return nil, set_value, max
     end

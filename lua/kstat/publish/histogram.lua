@@ -2,7 +2,7 @@
 -- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
-local library = require("kstat.publish.library")
+local latency = require("kstat.publish.latency")
 local object = require("kstat.publish.object")
 
 local M = {}
@@ -12,21 +12,12 @@ local histogram_meta = object.class(histogram_methods)
 local histogram_fields = check.with_header("type", "meta", "scale", "fract", "range_min", "range_max", "stepping",
   "desc", "stable", "private")
 
---- Counts a value.
--- @int value in the unit that `meta` and `scale` say
+--- Counts a value. A fraction is cut off.
+-- @number value in the unit that `meta` and `scale` say
 -- @treturn boolean true
--- @fails
+-- @fails "EINVAL" a negative value, one that is no number, or 2^64 and more: it is counted in `out_of_range` alone
 -- @function histogram:add_value
-if library.fn then
-  local add_value = library.fn.add_value
-  function histogram_methods.add_value(self, value)
-    if not self.record then
-      check.usage("the histogram was deleted")
-    end
-    check.whole(value, "value")
-    return library.result(add_value(self.record, value))
-  end
-end
+histogram_methods.add_value = latency.add
 
 --- Creates a histogram, see `kstat2_create_histogram(9F)`.
 -- @tparam published_spec spec beside the common fields:
@@ -54,7 +45,7 @@ function M.histogram(self, spec)
   local kind = check.lookup(core.histograms, spec.type, "histogram: type")
   local k, message, errname = object.create_bound(histogram_meta, self, spec, nil, core.histogram, {
     type = kind, meta = check.lookup(core.metatypes, spec.meta or "cnt", "histogram: meta"),
-    scale = check.integer(spec.scale or 1, "scale"), md_flags = spec.fract and 1 or 0,
+    scale = check.integer(spec.scale or 1, "scale", 0), md_flags = spec.fract and 1 or 0,
     range_min = check.integer(spec.range_min or 0, "range_min"),
     range_max = check.integer(spec.range_max or 0, "range_max"),
     stepping = check.integer(spec.stepping or 0, "stepping"),

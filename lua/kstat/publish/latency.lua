@@ -5,7 +5,7 @@ local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
 
-local M = {}
+local M = {} -- add: histograms have it, too
 
 local now = library.fn and library.fn.now or core.now
 
@@ -27,7 +27,7 @@ if library.fn then
   local add_value, add_number, add_since = fn.add_value, fn.add_number, fn.add_since
   function latency_methods.add(self, value)
     if not self.record then
-      check.usage("the latency was deleted")
+      check.usage("%s was deleted", tostring(self))
     end
     if type(value) ~= "number" then
       value = check.number(value, "value")
@@ -38,11 +38,13 @@ if library.fn then
   end
   function latency_methods.add_since(self, start)
     if not self.record then
-      check.usage("the latency was deleted")
+      check.usage("%s was deleted", tostring(self))
     end
-    return result(add_since(self.record, start))
+    return result(add_since(self.record, check.whole(start, "start") or check.number(start, "start")))
   end
 end
+
+M.add = latency_methods.add
 
 local function check_time(self, name)
   if not self.is_time then
@@ -69,7 +71,7 @@ function latency_methods.stop(self, token)
   if not token then
     token, self.started = self.started or check.usage("stop: %s was not started", tostring(self)), false
   end
-  return self:add_since(check.number(token, "stop"))
+  return self:add_since(check.whole(token, "stop"))
 end
 
 local function finish(self, start, ok, ...)
@@ -101,11 +103,6 @@ local function meaning(unit)
     return core.metatypes.bytes, 1, 0
   end
   return core.metatypes.cnt, 1, 0, unit
-end
-
-local function count(value, what)
-  value = check.integer(value or 0, what)
-  return value >= 0 and value or check.usage("%s: 0 or more expected", what)
 end
 
 -- Gives the kstat its labels, in the order of their names.
@@ -161,8 +158,8 @@ function M.latency(self, spec)
   end
   local k, message, errname = object.create(self, header, prepare, core.distribution, {
     meta = meta, factor = factor, md_flags = md_flags, unit = word, desc = spec.desc, dense = spec.dense,
-    scale = count(spec.scale or 5, "scale"), lowest = count(spec.lowest, "lowest"),
-    highest = count(spec.highest, "highest"),
+    scale = check.integer(spec.scale or 5, "scale", 0), lowest = check.integer(spec.lowest or 0, "lowest", 0),
+    highest = check.integer(spec.highest or 0, "highest", 0),
   })
   local ok = k
   if k then

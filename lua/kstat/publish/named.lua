@@ -42,14 +42,16 @@ end
 --- Adds to a statistic; `k:counter(statistic):add(n)`.
 -- @string statistic
 -- @int[opt=1] n
+-- @treturn boolean true
+-- @fails "EINVAL" a counter would fall
 -- @function named:add
 -- @also intr:add
 function named_methods.add(self, statistic, n)
   local counter = named_methods.counter(self, statistic)
-  if n and not self.types[statistic].real then
-    n = check.integer(n, statistic)
+  if n ~= nil then
+    n = (self.types[statistic].real and check.number or check.whole)(n, statistic)
   end
-  counter:add(n)
+  return counter:add(n)
 end
 
 --- Takes out of a sharded statistic what threads that died left in their parts: after a crash, the share of
@@ -67,7 +69,8 @@ end
 -- @string statistic
 -- @param value nil: the null string
 -- @treturn boolean true
--- @fails what has no room: there is room for what was there at first, at least 64 bytes
+-- @fails what has no room: there is room for what was there at first, at least 64 bytes; "EINVAL" a number that is not
+-- of its type: -3 needs `type = "int64"`
 -- @function named:set
 function named_methods.set(self, statistic, value)
   local stat = self.types[statistic]
@@ -75,8 +78,7 @@ function named_methods.set(self, statistic, value)
     return core.store(self.box, statistic, check.bytes_of(stat.type, value, statistic))
   end
   local counter = named_methods.counter(self, statistic)
-  counter:set((stat.real and check.number or check.integer)(value, statistic))
-  return true
+  return counter:set(((stat.real or value == nil) and check.number or check.whole)(value, statistic))
 end
 
 --- Returns where a number lies, and whether that is this thread's own part of it, which nobody else adds to. A process
@@ -105,7 +107,7 @@ local function describe(box, name, spec)
   return core.describe(box, name, {
     meta = check.lookup(core.metatypes, spec.meta or "cnt", "meta"),
     kind = spec.kind and check.lookup(core.kinds, spec.kind, "kind") or 0,
-    scale = check.integer(spec.scale or 0, "scale of " .. name),
+    scale = check.integer(spec.scale or 0, "scale of " .. name, 0),
     flags = (spec.fract and 1 or 0) + (spec.parts and 2 or 0), unit = spec.unit, desc = spec.desc,
   })
 end
@@ -145,6 +147,10 @@ local function fill(box, list, keep)
       local value = stat.value
       if value ~= nil and data_type ~= "char" then
         value = (REAL[data_type] and check.number or check.integer)(value, "value of " .. stat.name)
+        local range = check.ranges[data_type]
+        if range and (value < range[1] or value >= range[2]) then
+          return nil, check.not_of_type(stat.name, data_type, value)
+        end
       end
       core.named(box, i - 1, stat.name, code, value)
     end
@@ -201,9 +207,10 @@ function M.named(self, spec)
     local data_type = stat.type or "uint64"
     local counts = WHOLE[data_type] and (not stat.kind or stat.kind == "counter") and
       (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
-      stat.meta == "t_acc") or stat.parts
+      stat.meta == "t_acc")
     k.types[stat.name] = { type = data_type, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
-      sharded = counts and shards > 1 }
+      sharded = (counts or stat.parts) and shards > 1, counts = not stat.parts and (stat.kind == "counter" or counts and
+      shards > 1 and data_type:sub(1, 1) == "u") }
   end
   return setmetatable(k, named_meta)
 end
@@ -212,11 +219,13 @@ local intr_methods = { counter = named_methods.counter, add = named_methods.add 
 
 --- Counts interrupts of this kind; `k:add(kind, n)` of any.
 -- @int[opt=1] n
+-- @treturn boolean true
+-- @fails "EINVAL" n is below 0
 -- @function intr:hard
 -- @also intr:soft intr:watchdog intr:spurious intr:multiple_service
 for _, name in ipairs(intr_names) do
   intr_methods[name] = function(self, n)
-    named_methods.add(self, name, n)
+    return named_methods.add(self, name, n)
   end
 end
 
@@ -235,7 +244,7 @@ function M.intr(self, spec)
   end
   k.types, k.counters = {}, {}
   for _, stat in ipairs(intr_names) do
-    k.types[stat] = { type = "uint32", number = true, sharded = false }
+    k.types[stat] = { type = "uint32", number = true, sharded = false, counts = true }
   end
   return setmetatable(k, intr_meta)
 end

@@ -70,8 +70,7 @@ if fn then
         local plain, timed, result, check = ...
         return function(self, t)
             if t then
-                check.whole(t, "time")
-                return result(timed(self.record, t))
+                return result(timed(self.record, check.whole(t, "time")))
             end
             return result(plain(self.record))
         end
@@ -87,16 +86,14 @@ if fn then
   timer_methods.stop = transition("stop")
   local done, done_at, count, event = fn.done, fn.done_at, fn.count, fn.event
   function io_methods.done(self, rw, bytes, t)
-    check.whole(bytes, "bytes")
+    bytes = check.whole(bytes, "bytes")
     if t then
-      check.whole(t, "time")
-      return result(done_at(self.record, direction(rw), bytes or 0, t))
+      return result(done_at(self.record, direction(rw), bytes or 0, check.whole(t, "time")))
     end
     return result(done(self.record, direction(rw), bytes or 0))
   end
   function io_methods.count(self, rw, bytes)
-    check.whole(bytes, "bytes")
-    return result(count(self.record, direction(rw), bytes or 0))
+    return result(count(self.record, direction(rw), check.whole(bytes, "bytes") or 0))
   end
   -- The kstat's address, whose latencies are counted, too.
   local function address(self)
@@ -113,18 +110,15 @@ if fn then
     return token_of(fn.enter(address(self)))
   end
   function io_methods.start(self, token)
-    check.whole(token, "token")
-    return token_of(fn.start_request(address(self), token or 0))
+    return token_of(fn.start_request(address(self), check.whole(token, "token") or 0))
   end
   function io_methods.finish(self, token, rw, bytes)
-    check.whole(token, "token")
-    check.whole(bytes, "bytes")
+    token, bytes = check.whole(token, "token"), check.whole(bytes, "bytes")
     return result(fn.finish(address(self), token or 0, direction(rw), bytes or 0))
   end
   function timer_methods.event(self, start, stop)
-    check.whole(start, "start")
-    check.whole(stop, "stop")
-    return result(event(self.record, start, stop))
+    start, stop = check.whole(start, "start"), check.whole(stop, "stop")
+    return result(event(self.record, start or check.number(start, "start"), stop or check.number(stop, "stop")))
   end
 end
 
@@ -195,8 +189,7 @@ end
 -- @function timers:event
 for _, op in ipairs({ "start", "stop", "event" }) do
   timers_methods[op] = function(self, name, a, b)
-    check.whole(a, op == "event" and "start" or "time")
-    check.whole(b, "stop")
+    a, b = check.whole(a, op == "event" and "start" or "time"), check.whole(b, "stop")
     local timer = timers_methods.timer(self, name)
     return timer[op](timer, a, b)
   end
