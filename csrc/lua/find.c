@@ -180,7 +180,7 @@ find_named(lua_State *L, const struct ks_lua_place *p, int i)
 	return ksp;
 }
 
-/* lookup(place, module, instance, name) -> kstat | nil; of a chain nil, message, errno */
+/* lookup(place, module, instance, name) -> kstat | nil, message, errno */
 static int
 lookup(lua_State *L)
 {
@@ -196,7 +196,7 @@ lookup(lua_State *L)
 		found = push_found(L, 5, &p, ksp);
 	if (found < 0)
 		return ks_lua_fail(L);
-	if (found == 0 && p.sample == NULL) {
+	if (found == 0) {
 		char instance[24] = "*";
 
 		if (!lua_isnil(L, 3))
@@ -204,8 +204,6 @@ lookup(lua_State *L)
 		return ks_lua_failwith(L, ENOENT, "no kstat %.60s:%s:%.60s", luaL_optstring(L, 2, "*"),
 		    instance, luaL_optstring(L, 4, "*"));
 	}
-	if (found == 0)
-		lua_pushnil(L);
 	return 1;
 }
 

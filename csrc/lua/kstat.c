@@ -287,6 +287,8 @@ ks_lua_add_kstat(lua_State *L)
 
 	ks_lua_newtype(L, KS_LUA_KSTAT, NULL, meta, NULL);
 	luaL_getmetatable(L, KS_LUA_KSTAT);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -3, "kstat_meta");
 	lua_newtable(L);
 	ks_lua_setfuncs(L, methods);
 	lua_pushvalue(L, -1);

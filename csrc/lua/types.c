@@ -116,26 +116,54 @@ ks_lua_head(lua_State *L, struct ks_lua_kstat *u)
 	return &u->head;
 }
 
+#define OBJECTS 4 /* in the state of a chain, a sample or a difference: the objects of its kstats that scripts have */
+
+/*
+ * The object of a kstat, pushed, which is the same as long as a script has it: it may be the key of a table. id tells the
+ * kstats of one state apart.
+ */
 static struct ks_lua_kstat *
-push_kstat(lua_State *L, int state, enum ks_lua_origin origin, struct ks_lua_chain *chain)
+push_kstat(lua_State *L, int state, enum ks_lua_origin origin, struct ks_lua_chain *chain, const void *id)
 {
 	struct ks_lua_kstat *u;
 
 	state = ks_lua_absindex(L, state);
-	luaL_checkstack(L, 3, NULL);
-	u = ks_lua_newuserdata(L, sizeof(*u));
-	u->origin = origin;
-	u->chain = chain;
-	lua_pushvalue(L, state);
-	ks_lua_setuservalue(L, -2);
-	ks_lua_setmetatable(L, KS_LUA_KSTAT);
+	luaL_checkstack(L, 6, NULL);
+	lua_rawgeti(L, state, OBJECTS);
+	if (lua_isnil(L, -1)) {
+		lua_pop(L, 1);
+		lua_newtable(L);
+		lua_newtable(L);
+		ks_lua_setstring(L, "__mode", "v");
+		lua_setmetatable(L, -2);
+		lua_pushvalue(L, -1);
+		lua_rawseti(L, state, OBJECTS);
+	}
+	lua_pushlightuserdata(L, (void *)(uintptr_t)id);
+	lua_pushvalue(L, -1);
+	lua_rawget(L, -3);
+	u = lua_touserdata(L, -1);
+	if (u == NULL) {
+		lua_pop(L, 1);
+		u = ks_lua_newuserdata(L, sizeof(*u));
+		u->origin = origin;
+		u->chain = chain;
+		lua_pushvalue(L, state);
+		ks_lua_setuservalue(L, -2);
+		ks_lua_setmetatable(L, KS_LUA_KSTAT);
+		lua_pushvalue(L, -2);
+		lua_pushvalue(L, -2);
+		lua_rawset(L, -5);
+	}
+	lua_replace(L, -3);
+	lua_pop(L, 1);
 	return u;
 }
 
 void
 ks_lua_pushlive(lua_State *L, int state, struct ks_lua_chain *chain, kstat_t *ksp)
 {
-	struct ks_lua_kstat *u = push_kstat(L, state, KS_LUA_LIVE, chain);
+	struct ks_lua_kstat *u = push_kstat(L, state, KS_LUA_LIVE, chain, (const void *)(uintptr_t)ksp->ks_kid);
 
 	u->head = *ksp;
 	u->head.ks_next = NULL;
@@ -147,7 +175,7 @@ ks_lua_pushlive(lua_State *L, int state, struct ks_lua_chain *chain, kstat_t *ks
 void
 ks_lua_pushsampled(lua_State *L, int state, struct ks_lua_sample *sample, const kstat_t *ksp)
 {
-	struct ks_lua_kstat *u = push_kstat(L, state, KS_LUA_SAMPLED, sample->chain);
+	struct ks_lua_kstat *u = push_kstat(L, state, KS_LUA_SAMPLED, sample->chain, ksp);
 
 	u->sample = sample;
 	u->delta.now = ksp;
@@ -157,7 +185,7 @@ void
 ks_lua_pushdiffering(lua_State *L, int state, const struct ks_lua_difference *d,
     const struct ks_delta *delta)
 {
-	struct ks_lua_kstat *u = push_kstat(L, state, KS_LUA_DIFFERING, d->now->chain);
+	struct ks_lua_kstat *u = push_kstat(L, state, KS_LUA_DIFFERING, d->now->chain, delta->now);
 
 	u->sample = d->now;
 	u->before = d->before;

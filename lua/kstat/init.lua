@@ -87,10 +87,11 @@ local metatables = {
   closed = core.chain_meta,
   sample = core.sample_meta,
   difference = core.difference_meta,
+  kstat = core.kstat_meta,
 }
 
---- As `pairs`, also for the modules of a chain, a sample or a difference in Lua 5.1 and LuaJIT,
--- where `pairs` takes tables only. The levels below are plain tables.
+--- As `pairs`, also for the modules of a chain, a sample or a difference, and for the statistics of a kstat, in Lua 5.1
+-- and LuaJIT, where `pairs` takes tables only.
 -- @param x
 -- @treturn function,any,any what `for` takes
 function kstat.pairs(x)

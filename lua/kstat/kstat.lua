@@ -123,6 +123,12 @@ local function check(k, method)
   end
 end
 
+-- pairs(k), as pairs() of Lua 5.2 and later and kstat.pairs() see it: what k:data() has.
+function core.kstat_meta.__pairs(k)
+  local data, message = methods.data(k)
+  return next, data or error(message, 2), nil
+end
+
 --- Iterates over the statistics in the order in which they are stored, without class and times.
 -- @treturn fun():?string,value an iterator that yields statistic, value
 -- @raise if the kstat cannot be read

@@ -3,7 +3,7 @@
 -- `x` stands for a chain (`kstat.open`), a sample (`ks:sample`, `kstat.every`) or the difference of
 -- two samples (`now - prev`). They all are used alike:
 --
---     x:lookup("sd", 0, "sd0")        one kstat; nil matches any
+--     x:lookup("sd", 0, "sd0")        one kstat; nil matches any; nil, message, ENOENT: there is none
 --     x:select("sd:::", …)            an array of kstats, in the order of kstat(8)
 --     for k in x:each("sd:::") do     the same as a loop
 --     for k, statistic, value in x:values("sd:::/^n/") do

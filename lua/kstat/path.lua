@@ -1,12 +1,15 @@
 --- The path of the Perl module: `ks.cpu_stat[0].cpu_stat0.intr`.
 --
--- Every level is a plain table, made per module when the module is first named: instances, in them
--- names, in them statistics, with class, crtime and snaptime. `pairs` and `next` work as they do on
--- any table. The statistics are read when one is first asked for; where `pairs` does not know
--- `__pairs` (Lua 5.1, LuaJIT) that cannot be noticed, and they are read together with the module.
--- Assignment is no way to write a statistic: k:write{} is. One to statistics that were not read yet
--- raises. Once they are read (in Lua 5.1 and LuaJIT: from the start) they are a plain table, to cost no more than
--- one, and it belongs to the script: an assignment changes that table and nothing else, until update() reads anew.
+-- Every level is a table, made per module when the module is first named: instances, in them names, in them statistics,
+-- with class, crtime and snaptime. The last, a leaf, is filled when its path first reaches it, so that `next`, encoders
+-- of JSON and whoever copies tables find the statistics; it has the methods, fields and text of the kstat that `lookup`
+-- finds, but a statistic of such a name comes first. Where `pairs` does not know `__pairs` (Lua 5.1, LuaJIT) all of a
+-- module's are filled together.
+--
+-- Assignment is no way to write a statistic: k:write{} is. One to a new key raises, and so does one to a module or an
+-- instance where `pairs` knows `__pairs`. One to a statistic that is there cannot be caught: the table is the script's
+-- own, and no chain, sample or difference knows of it. The path mends it when it leads there again; in Lua 5.1 and
+-- LuaJIT it stays until update() reads anew.
 --
 -- @module kstat.path
 local core = require("kstat.core")
@@ -19,59 +22,114 @@ for _ in pairs(setmetatable({}, { __pairs = function() return next, { true } end
   obeys_pairs = true
 end
 
--- ks.sd["0"] is ks.sd[0].
-local instances_meta = {
-  __index = function(level, key)
-    local number = type(key) == "string" and tonumber(key)
-    return number and rawget(level, number) or nil
-  end
-}
-
 local function refuse_assignment(_, key)
   error(("statistics are read here: to write one, look up its kstat and call k:write{[%q] = value}"):format(
     tostring(key)), 2)
 end
 
--- Reads a leaf's kstat into it. Where it cannot be read, that leaves class and crtime.
+-- Makes a leaf say what its kstat does. Of a leaf that the path guards that is kept apart, in `held`.
 local function fill(tree, leaf)
-  local k = tree.pending[leaf]
-  if k then
-    tree.pending[leaf] = nil
-    setmetatable(leaf, nil)
-    if core.fill(k, leaf) then
-      tree.read[leaf] = k
-    end
+  local held = tree.held[leaf]
+  if not held then
+    held = obeys_pairs and {} or leaf
+    tree.held[leaf] = held
   end
-  return leaf
+  if not core.fill(tree.kstats[leaf], held) then
+    return
+  end
+  for key in next, held ~= leaf and leaf or {} do
+    leaf[key] = nil
+  end
+  for key, value in next, held ~= leaf and held or {} do
+    rawset(leaf, key, value)
+  end
 end
 
--- The tree of a chain, a sample or a difference. `pending` and `read` map leaves to their kstats.
+-- Undoes what a script did to a leaf.
+local function mend(held, leaf)
+  for key, value in next, held do
+    if rawget(leaf, key) ~= value then
+      rawset(leaf, key, value)
+    end
+  end
+end
+
+-- What a level of instances or names holds; only where pairs() obeys __pairs it is not in the table itself.
+local function inside(tree, level)
+  return tree.inside[level] or level
+end
+
+-- The tree of a chain, a sample or a difference. `kstats` maps leaves to their kstats, `held` those that were filled to
+-- what is in them, `inside` levels to what is in them.
 local function tree_of(object)
   local notes = core.notes(object)
   local tree = notes.tree
-  if not tree then
-    tree = { modules = {}, pending = {}, read = {} }
-    tree.leaf_meta = {
-      __index = function(leaf, key) return rawget(fill(tree, leaf), key) end,
-      __newindex = refuse_assignment,
-      __pairs = function(leaf) return next, fill(tree, leaf), nil end,
-    }
-    notes.tree = tree
+  if tree then
+    return tree
   end
+  tree = { modules = {}, kstats = setmetatable({}, { __mode = "k" }), held = {}, methods = {},
+    inside = setmetatable({}, { __mode = "k" }) } -- what is gone goes as soon as no script refers to it
+  notes.tree = tree
+
+  local function reach(_, key, value)
+    local held = tree.held[value]
+    if held then
+      mend(held, value)
+    elseif tree.kstats[value] then
+      fill(tree, value)
+    end
+    return key, value
+  end
+  tree.level_meta = {
+    __index = function(level, key)
+      local values = inside(tree, level)
+      local number = type(key) == "string" and rawget(values, key) == nil and tonumber(key) -- ks.sd["0"] is ks.sd[0]
+      local _, value = reach(level, key, rawget(values, number or key))
+      return value
+    end,
+    __newindex = refuse_assignment,
+    __pairs = function(level)
+      return function(_, key)
+        return reach(level, next(inside(tree, level), key))
+      end, level, nil
+    end,
+  }
+  tree.leaf_meta = {
+    -- Methods are called with the leaf, and get its kstat.
+    __index = function(leaf, key)
+      local method = core.kstat_methods[key]
+      if method and not tree.methods[key] then
+        tree.methods[key] = function(self, ...) return method(tree.kstats[self] or self, ...) end
+      end
+      return method and tree.methods[key] or tree.kstats[leaf][key]
+    end,
+    __newindex = refuse_assignment,
+    __tostring = function(leaf) return tostring(tree.kstats[leaf]) end,
+    kstat = function(leaf) return tree.kstats[leaf] end, -- for the prompt
+  }
   return tree
+end
+
+local function new_level(tree)
+  local level = setmetatable({}, tree.level_meta)
+  tree.inside[level] = obeys_pairs and {} or nil
+  return level
 end
 
 local function add(tree, module, k)
   local instance, name = k.instance, k.name
-  local names = rawget(module, instance)
+  local names = rawget(inside(tree, module), instance)
   if not names then
-    names = {}
-    module[instance] = names
+    names = new_level(tree)
+    rawset(inside(tree, module), instance, names)
   end
-  if names[name] == nil then -- of several with one name the first counts, as it does to lookup()
-    local leaf = {}
-    tree.pending[leaf] = k
-    names[name] = obeys_pairs and setmetatable(leaf, tree.leaf_meta) or fill(tree, leaf)
+  if rawget(inside(tree, names), name) == nil then -- of several with one name the first counts, as it does to lookup()
+    local leaf = setmetatable({}, tree.leaf_meta)
+    tree.kstats[leaf] = k
+    rawset(inside(tree, names), name, leaf)
+    if not obeys_pairs then
+      fill(tree, leaf)
+    end
   end
 end
 
@@ -88,7 +146,7 @@ function path.module(object, name, members)
   elseif not list or not list[1] then
     return nil
   end
-  module = setmetatable({}, instances_meta)
+  module = new_level(tree)
   for i = 1, #list do
     add(tree, module, list[i])
   end
@@ -98,19 +156,17 @@ end
 
 local function remove(tree, change)
   local module = tree.modules[change.module]
-  local names = module and rawget(module, change.instance)
-  local leaf = names and names[change.name]
+  local names = module and rawget(inside(tree, module), change.instance)
+  local leaf = names and rawget(inside(tree, names), change.name)
   if not leaf then
     return
   end
-  tree.pending[leaf] = nil
-  tree.read[leaf] = nil
-  setmetatable(leaf, nil)
-  names[change.name] = nil
-  if not next(names) then
-    module[change.instance] = nil
+  tree.held[leaf] = nil
+  rawset(inside(tree, names), change.name, nil)
+  if not next(inside(tree, names)) then
+    rawset(inside(tree, module), change.instance, nil)
   end
-  if not next(module) then
+  if not next(inside(tree, module)) then
     tree.modules[change.module] = nil
   end
 end
@@ -124,8 +180,8 @@ function path.update(ks, added, deleted)
   for i = 1, #deleted do
     remove(tree, deleted[i])
   end
-  for leaf, k in pairs(tree.read) do
-    core.fill(k, leaf)
+  for leaf in pairs(tree.held) do
+    fill(tree, leaf)
   end
   for i = 1, #added do
     local change = added[i]

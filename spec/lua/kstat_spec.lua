@@ -553,18 +553,56 @@ describe("the path", function()
     assert.is_nil(ks.nothing)
   end)
 
-  it("is no way to write", function()
-    local leaf = ks.cpu_stat[0].cpu_stat0
-    local function assign() leaf.syscall = 1 end
-    if is_jit or _VERSION == "Lua 5.1" then
-      assign() -- a plain table, which belongs to the script
-    else
-      assert.matches("^.*kstat_spec.lua:%d+: .*k:write{%[\"syscall\"%]", raised(assign))
-      assert.equal(242, leaf.syscall)
-      assign()
+  it("is no way to write: no assignment reaches the chain, a sample or a difference", function()
+    local sample = ks:sample()
+    for _, x in ipairs({ ks, sample, sample:since_creation() }) do
+      local truth = x:lookup("cpu_stat", 0):get("syscall")
+      local cpus = x.cpu_stat
+      local names = cpus[0]
+      local leaf = names.cpu_stat0
+      for _, assign in ipairs({ function() leaf.new = 1 end, function() names.new = 1 end,
+        function() cpus[99] = 1 end }) do
+        assert.matches("^.*kstat_spec.lua:%d+: .*k:write{%[", raised(assign))
+      end
+      if not (is_jit or _VERSION == "Lua 5.1") then -- elsewhere these are tables that belong to the script
+        assert.matches("^.*kstat_spec.lua:%d+: ", raised(function() names.cpu_stat0 = 1 end))
+        assert.matches("^.*kstat_spec.lua:%d+: ", raised(function() cpus[0] = nil end))
+        leaf.syscall, leaf.class = -1, nil
+        assert.same({ truth, "misc" }, { x.cpu_stat[0].cpu_stat0.syscall, x.cpu_stat[0].cpu_stat0.class })
+      end
+      leaf.syscall = -1
+      assert.same({ truth, truth }, { x:lookup("cpu_stat", 0):get("syscall"), x:lookup("cpu_stat", 0):data().syscall })
     end
-    assert.equal(1, leaf.syscall)
-    assert.equal(242, ks:lookup("cpu_stat", 0):get("syscall"))
+  end)
+
+  it("has the statistics in it as soon as it is reached, for encoders and copies", function()
+    local leaf = ks.cpu_stat[0].cpu_stat0
+    assert.is_true(next(leaf) ~= nil)
+    assert.matches('"syscall":242', require("cjson").encode(leaf))
+    assert.same(ks:lookup("cpu_stat", 0):data(), leaf)
+  end)
+
+  it("leads to what has the methods, fields, text and pairs of the kstat that lookup finds", function()
+    local k, leaf = ks:lookup("cpu_stat", 0, "cpu_stat0"), ks.cpu_stat[0].cpu_stat0
+    assert.equal("cpu_stat:0:cpu_stat0", tostring(leaf))
+    assert.same({ "cpu_stat", 0, "cpu_stat0", "raw" }, { leaf.module, leaf.instance, leaf.name, leaf.type })
+    assert.same({ 242, "242" }, { leaf:get("syscall"), leaf:text("syscall") })
+    assert.same(k:data(), leaf:data())
+    local seen = {}
+    for statistic, value in kstat.pairs(k) do seen[statistic] = value end
+    assert.same(k:data(), seen)
+    local d = ks:sample():since_creation()
+    assert.equal(d:lookup("cpu_stat", 0):rate("syscall"), d.cpu_stat[0].cpu_stat0:rate("syscall"))
+    assert.is_nil(leaf.nothing)
+  end)
+
+  it("and lookup give one object for one kstat, which can be the key of a table", function()
+    local sample = ks:sample()
+    for _, x in ipairs({ ks, sample, sample:since_creation() }) do
+      local seen = { [x:lookup("cpu_stat", 0)] = "object", [x.cpu_stat[0].cpu_stat0] = "table" }
+      collectgarbage()
+      assert.same({ "object", "table" }, { seen[x:select("cpu_stat:0")[1]], seen[x.cpu_stat["0"].cpu_stat0] })
+    end
   end)
 
   it("can be walked with pairs at every level", function()

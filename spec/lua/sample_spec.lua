@@ -27,6 +27,15 @@ end
 describe("a sample", function()
   after_each(capture.clean)
 
+  it("and a difference say what they did not find, as chains do", function()
+    local ks = assert(kstat.open("spec/vectors/kstat/host.jsonl"))
+    local taken = ks:sample()
+    for _, x in ipairs({ ks, taken, taken - taken }) do
+      assert.same({ nil, "no kstat no:1:where", "ENOENT" }, { x:lookup("no", 1, "where") })
+    end
+    ks:close()
+  end)
+
   it("holds each of several kstats of one name once", function()
     local k = named("n", "1", "2", '"v":1')
     local ks = assert(kstat.open(capture.file({ { k, k, k } })))

@@ -24,8 +24,8 @@ describe("the prompt prints", function()
 
   it("a chain with its modules, and what is below them", function()
     assert.equal("kstat chain (2 kstats), of the modules\n  app queue\n", session("kstat.open()\n").out)
-    assert.equal("{ [3] = { jobs = { 4 entries } } }\n", session("kstat.open().queue\n").out)
-    assert.equal("{ class = \"misc\", crtime = 1.0, snaptime = 10.0, waiting = 7 }\n",
+    assert.equal("{ [3] = { jobs = queue:3:jobs } }\n", session("kstat.open().queue\n").out)
+    assert.equal("queue:3:jobs  class misc, type named\n  waiting  7\n",
       session("kstat.open().queue[3].jobs\n").out)
   end)
 

@@ -154,9 +154,11 @@ end
 
 -- The text of a value that is more than a word; nil: print says it well enough.
 local function readable(value)
-  local kind = core.kind(value)
+  local kind, meta = core.kind(value), getmetatable(value)
   if kind == "kstat" then
     return show_kstat(value)
+  elseif type(value) == "table" and meta and meta.kstat then -- of a path
+    return show_kstat(meta.kstat(value))
   elseif MODULES[kind] then
     return show_modules(value)
   elseif value == kstat then

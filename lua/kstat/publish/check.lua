@@ -72,8 +72,8 @@ M.ranges = { int32 = { -2 ^ 31, 2 ^ 31 }, uint32 = { 0, 2 ^ 32 }, int64 = { LEAS
 
 --- What is wrong with a number for a statistic of this type, which has a range.
 function M.not_of_type(what, data_type, value)
-  return ("%s is of the type %s, which has no %s (type = \"int64\" declares a number with a sign)"):format(what, data_type,
-    tostring(value)), "EINVAL"
+  local line = "%s is of the type %s, which has no %s (type = \"int64\" declares a number with a sign)"
+  return line:format(what, data_type, tostring(value)), "EINVAL"
 end
 
 local function whole(value, what)
