@@ -178,6 +178,10 @@ chain_open(lua_State *L)
 		return ks_lua_failwith(L, EINVAL, "trust: there is no user '%.60s'", lua_tostring(L, -1));
 	lua_rawseti(L, 5, 6);
 	c->kc = open_described(L, &only);
+	if (c->kc == NULL && (errno == EMFILE || errno == ENFILE)) {
+		(void)lua_gc(L, LUA_GCCOLLECT, 0); /* chains that nobody closed have descriptors */
+		c->kc = open_described(L, &only);
+	}
 	if (c->kc == NULL)
 		return ks_lua_fail(L);
 	lua_settop(L, 4);

@@ -116,7 +116,7 @@ ks_lua_head(lua_State *L, struct ks_lua_kstat *u)
 	return &u->head;
 }
 
-#define OBJECTS 4 /* in the state of a chain, a sample or a difference: the objects of its kstats that scripts have */
+#define OBJECTS 7 /* in the state of a chain, a sample or a difference: the objects of its kstats that scripts have */
 
 /*
  * The object of a kstat, pushed, which is the same as long as a script has it: it may be the key of a table. id tells the

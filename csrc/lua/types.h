@@ -7,7 +7,7 @@
  *               selectors of what it holds, [3] the array of them that C looks at
  *   sample      [0] the sample itself, [1] its chain
  *   difference  [0] itself, [1] the later sample, [2] the earlier one
- *   kstat       shares the state of what it came from, and so keeps it alive; [4] of that finds it again
+ *   kstat       shares the state of what it came from, and so keeps it alive; [7] of that finds it again
  * The Lua half keeps its own things in the table `notes` of it (core.notes()); scripts reach nothing else there.
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,6 @@
 -- The collector at work at every allocation, objects dropped in every order.
 local kstat = require("kstat")
+local run = require("support.run")
 
 local host = "spec/vectors/kstat/host.jsonl"
 
@@ -114,5 +115,24 @@ describe("under a collector that never rests", function()
       collectgarbage()
     end
     assert.equal(2, #seen)
+  end)
+
+  it("frees chains that nobody closed when a process has no descriptors left", function()
+    local script = ([[
+      package.path, package.cpath = %q, %q
+      local kstat = require("kstat")
+      collectgarbage("stop") -- as if the memory of chains were too small for the collector to begin
+      for _ = 1, 100 do
+        local ks = assert(kstat.open())
+        assert(ks:sample("cpu", "unix", "net"))
+      end
+      local held = {}
+      for i = 1, 1000 do
+        local message
+        held[i], message = kstat.open()
+        if message then print(i > 15, message) break end
+      end]]):format(package.path, package.cpath)
+    local r = run.shell(("ulimit -n 300; %s -e %s"):format(run.lua, run.quote(script)))
+    assert.matches("^true\tcannot open [^(]*: Too many open files\n$", r.out .. r.err)
   end)
 end)

@@ -134,7 +134,7 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, uint64_t round)
 		/* Which files /proc has does not change while the kernel runs. */
 		im->absent = err == ENOENT && root->kernel && im->file->root == KS_ROOT_PROC;
 	}
-	if (im->fd >= 0 && root->few_files && im->file->made != KS_MADE_POLLED) {
+	if (im->fd >= 0 && (root->few_files || root->kept == NULL) && im->file->made != KS_MADE_POLLED) {
 		(void)close(im->fd);
 		im->fd = -1;
 	}

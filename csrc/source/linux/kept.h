@@ -35,7 +35,7 @@ struct ks_dir {
 	bool kernel; /* it is the running kernel's own, not a recorded tree */
 	int *lack;   /* where an error is noted for which ks_is_lack() is true; or NULL */
 	bool few_files;       /* the process may open so few files that none stays open */
-	struct ks_kept *kept; /* where small files below it stay open (kept.h); NULL: nowhere */
+	struct ks_kept *kept; /* where small files below it stay open; NULL: no file does, it is not read again so far */
 	const char *below;    /* the directory is this one below fd; NULL: it is fd itself */
 };
 
