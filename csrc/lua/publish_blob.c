@@ -1,6 +1,7 @@
 /* publish_blob.c - publishing statsblobs; see publish.c. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "kstat_blob.h"
@@ -57,6 +58,9 @@ check_voi(lua_State *L)
 		lua_rawget(L, lua_upvalueindex(2));
 		id = lua_isnil(L, -1) ? -1 : lua_tonumber(L, -1);
 		lua_pop(L, 1);
+		for (lua_pushnil(L); id < 0 && lua_next(L, lua_upvalueindex(2)) != 0; lua_pop(L, 1))
+			id = strcasecmp(lua_tostring(L, -2), lua_tostring(L, 2)) == 0 ? lua_tonumber(L, -1) : -1;
+		lua_settop(L, 3);
 	} else {
 		id = luaL_checknumber(L, 2);
 		ks_lua_checkwhole(L, id, 2);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lua/core.h"
 #include "lua/error.h"
@@ -16,10 +17,11 @@
 #include "stats/abi.h"
 #include "stats/q.h"
 #include "stats/tdigest/tdigest.h"
+#include "stats/template.h"
 
-/* Every method has the blobs' metatable as its first upvalue: faster than by name. */
+/* Every method has the blobs' metatable as its first upvalue: faster than by name. Of a closed blob nothing is left. */
 static struct statsblob *
-check_blob(lua_State *L, int i)
+check_any_blob(lua_State *L, int i)
 {
 	void *p = lua_touserdata(L, i);
 
@@ -34,13 +36,68 @@ check_blob(lua_State *L, int i)
 	__builtin_unreachable();
 }
 
+static struct statsblob *
+check_blob(lua_State *L, int i)
+{
+	struct statsblob *sb = check_any_blob(L, i);
+
+	if (sb->cursz == 0)
+		(void)luaL_error(L, "the blob is closed");
+	return sb;
+}
+
+/* The name of a VOI, in the blob's template; NULL if that is not in this process, or has changed since. */
+static const char *
+voi_name(const struct ks_sb *sb, int32_t id)
+{
+	struct statsblob_tpl *t;
+
+	ks_tpl_lock();
+	t = ks_tpl_get(ks_tpl_by_hash(sb->tplhash));
+	ks_tpl_unlock(); /* a template and its names stay */
+	return t != NULL ? t->voi_names[id] : NULL;
+}
+
+/* The ID of a VOI of the blob at index 1: a number, or a name of its template, in capitals or small letters. */
 static int32_t
 check_id(lua_State *L, int i)
 {
-	lua_Number id = luaL_checknumber(L, i);
+	const struct ks_sb *sb = lua_touserdata(L, 1);
+	const char *name;
+	lua_Number id;
 
+	if (lua_type(L, i) == LUA_TSTRING && !lua_isnumber(L, i)) {
+		for (int32_t voi = 0; voi < (int32_t)ks_sb_nvois(sb); voi++) {
+			name = voi_name(sb, voi);
+			if (name != NULL && strcasecmp(name, lua_tostring(L, i)) == 0)
+				return voi;
+		}
+		lua_pushfstring(L, "no value of interest is named '%s'", lua_tostring(L, i));
+		luaL_argerror(L, i, lua_tostring(L, -1));
+	}
+	id = luaL_checknumber(L, i);
 	ks_lua_checkwhole(L, id, i);
 	return id >= 0 && id <= INT16_MAX ? (int32_t)id : -1;
+}
+
+/* id = blob:id(voi) */
+static int
+blob_id(lua_State *L)
+{
+	(void)check_blob(L, 1);
+	lua_pushinteger(L, check_id(L, 2));
+	return 1;
+}
+
+/* blob:close(): its memory is Lua's */
+static int
+blob_close(lua_State *L)
+{
+	struct statsblob *sb = check_any_blob(L, 1);
+
+	sb->abi = 0; /* so that an update through the FFI is refused, too */
+	sb->cursz = 0;
+	return 0;
 }
 
 /* A new blob of size bytes on the stack, not yet initialised. */
@@ -101,8 +158,12 @@ update(lua_State *L, bool rel)
 	int err = 0, whole = 0;
 
 	lua_settop(L, 3);
-	if (sb == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1)))
-		return luaL_argerror(L, 1, "blob expected");
+	if (sb == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1)) || sb->cursz == 0)
+		(void)check_blob(L, 1);
+	if (lua_type(L, 2) == LUA_TSTRING) {
+		lua_pushinteger(L, check_id(L, 2));
+		lua_replace(L, 2);
+	}
 #if KS_LUA_INTEGERS
 	{
 		lua_Integer v, i = lua_tointegerx(L, 2, &whole);
@@ -235,7 +296,7 @@ blob_fetch(lua_State *L)
 	const struct ks_vs *vs = NULL;
 
 	for (int st = 0; voi != NULL && st < VS_NUM_STYPES; st++) {
-		if (strcmp(ks_stypes[st], stat) == 0)
+		if (strcasecmp(ks_stypes[st], stat) == 0)
 			vs = ks_sb_find_vs(sb, voi, st);
 	}
 	if (vs == NULL)
@@ -268,35 +329,48 @@ blob_counts(lua_State *L)
 	return 2;
 }
 
-/* list = blob:rows(): voi, stat, value or false, ... */
+struct rows {
+	lua_State *L;
+	const struct ks_sb *sb;
+	int n;
+};
+
+static int
+add_row(struct sb_visit *v, void *ctx)
+{
+	struct rows *r = ctx;
+	lua_State *L = r->L;
+	const struct ks_voi *voi = ks_sb_voi(r->sb, (uint32_t)v->voi_id);
+
+	if (v->vs_stype == VS_STYPE_VOISTATE)
+		return 0;
+	lua_pushinteger(L, v->voi_id);
+	lua_rawseti(L, -2, ++r->n);
+	lua_pushstring(L, ks_stypes[v->vs_stype]);
+	lua_rawseti(L, -2, ++r->n);
+	push_stat(L, r->sb, voi, ks_sb_find_vs(r->sb, voi, v->vs_stype));
+	lua_rawseti(L, -2, ++r->n);
+	lua_createtable(L, 0, 6);
+	lua_pushstring(L, voi_name(r->sb, v->voi_id));
+	lua_setfield(L, -2, "name");
+	ks_lua_setstring(L, "voi_type", ks_dtypes[v->voi_dtype].name);
+	ks_lua_setstring(L, "type", ks_dtypes[v->vs_dtype].name);
+	ks_lua_setinteger(L, "size", v->vs_dsz);
+	ks_lua_setinteger(L, "errors", v->vs_errs);
+	ks_lua_setinteger(L, "flags", v->flags);
+	lua_rawseti(L, -2, ++r->n);
+	return 0;
+}
+
+/* list = blob:rows(): voi, stat, value or nil, { name =, voi_type =, type =, size =, errors =, flags = }, ... */
 static int
 blob_rows(lua_State *L)
 {
-	const struct ks_sb *sb = ks_sb(check_blob(L, 1));
-	uint32_t nvois = ks_sb_nvois(sb);
-	int n = 0;
+	struct statsblob *sb = check_blob(L, 1);
+	struct rows r = { L, ks_sb(sb), 0 };
 
 	lua_newtable(L);
-	for (uint32_t i = 0; i < nvois; i++) {
-		const struct ks_voi *voi = ks_sb_voi(sb, i);
-
-		for (int st = VS_STYPE_SUM; voi->id >= 0 && st <= voi->maxstat; st++) {
-			const struct ks_vs *vs = ks_sb_find_vs(sb, voi, st);
-
-			if (vs == NULL)
-				continue;
-			lua_pushinteger(L, (lua_Integer)i);
-			lua_rawseti(L, -2, ++n);
-			lua_pushstring(L, ks_stypes[st]);
-			lua_rawseti(L, -2, ++n);
-			push_stat(L, sb, voi, vs);
-			if (lua_isnil(L, -1)) {
-				lua_pop(L, 1);
-				lua_pushboolean(L, 0);
-			}
-			lua_rawseti(L, -2, ++n);
-		}
-	}
+	(void)stats_blob_visit(sb, add_row, &r);
 	return 1;
 }
 
@@ -466,7 +540,7 @@ blob_hash(lua_State *L)
 static int
 blob_tostring(lua_State *L)
 {
-	const struct statsblob *sb = check_blob(L, 1);
+	const struct statsblob *sb = check_any_blob(L, 1);
 
 	lua_pushfstring(L, KS_LUA_BLOB ": %p, %d bytes", (const void *)sb, (int)sb->cursz);
 	return 1;
@@ -475,7 +549,9 @@ blob_tostring(lua_State *L)
 void
 ks_lua_add_stats(lua_State *L)
 {
-	static const luaL_Reg meta[] = { { "__tostring", blob_tostring }, { NULL, NULL } };
+	static const luaL_Reg meta[] = {
+		{ "__tostring", blob_tostring }, { "__close", blob_close }, { NULL, NULL }
+	};
 	static const luaL_Reg functions[] = {
 		{ "blob", blob_new }, { "from_bytes", blob_from_bytes },
 		{ "error_bound", error_bound }, { NULL, NULL }
@@ -487,7 +563,7 @@ ks_lua_add_stats(lua_State *L)
 		{ "merge", blob_merge }, { "quantile", blob_quantile }, { "cdf", blob_cdf },
 		{ "rank_error", blob_rank_error },
 		{ "count", blob_count }, { "text", blob_text }, { "bytes", blob_bytes },
-		{ "hash", blob_hash }, { NULL, NULL }
+		{ "hash", blob_hash }, { "id", blob_id }, { "close", blob_close }, { NULL, NULL }
 	};
 
 	ks_lua_newtype(L, KS_LUA_BLOB, NULL, NULL, NULL);

@@ -86,24 +86,6 @@ tpl_info(lua_State *L)
 	return 3;
 }
 
-/* text = tpl_list(). The text is built in memory that Lua owns, so that nothing can leak. */
-static int
-tpl_list(lua_State *L)
-{
-	for (size_t size = 1024;; size *= 2) {
-		struct sbuf s;
-
-		(void)sbuf_new(&s, lua_newuserdata(L, size), size, SBUF_FIXEDLEN);
-		if (stats_tpl_list(&s) == 0) {
-			lua_pushlstring(L, sbuf_data(&s), (size_t)sbuf_len(&s));
-			return 1;
-		}
-		lua_pop(L, 1);
-		if (size > ((size_t)1 << 30))
-			return ks_lua_failerrno(L, ENOMEM, "templates");
-	}
-}
-
 static int
 index_of(lua_State *L, const char *s, const char *what, bool dtypes)
 {
@@ -431,7 +413,6 @@ ks_lua_add_stats_template(lua_State *L)
 		{ "tpl_alloc", tpl_alloc },
 		{ "tpl_fetch", tpl_fetch },
 		{ "tpl_info", tpl_info },
-		{ "tpl_list", tpl_list },
 		{ "tpl_add", tpl_add },
 		{ "rates", parse_rates },
 		{ "roll", roll },

@@ -308,10 +308,14 @@ function stats.find(spec)
   return wrap(core.tpl_fetch(spec))
 end
 
---- All registered templates as text: normative specs separated by commas.
--- @treturn string
+--- All registered templates, in the order in which they were made; `tostring` of one is its normative spec.
+-- @treturn {template,...}
 function stats.templates()
-  return core.tpl_list()
+  local list = {}
+  while core.tpl_info(#list) do
+    list[#list + 1] = wrap(#list)
+  end
+  return list
 end
 
 --- Adds a value of interest. Blobs made before keep their form. Nothing happens if the template has this very VOI, with
@@ -383,7 +387,7 @@ stats.from_bytes = core.from_bytes
 
 --- Feeds a value to all statistics of a VOI.
 -- @function blob:update
--- @int id of the VOI
+-- @tparam integer|string id of the VOI
 -- @number v a whole number for integer VOIs (in LuaJIT also an `int64_t` or `uint64_t`); fixed-point VOIs round to
 -- their precision
 -- @treturn boolean true
@@ -392,7 +396,7 @@ stats.from_bytes = core.from_bytes
 
 --- Feeds the previous value plus `dv` (VOIs with `relupdate`).
 -- @function blob:add
--- @int id
+-- @tparam integer|string id
 -- @number dv
 -- @treturn boolean true
 -- @fails as `update`
@@ -414,7 +418,7 @@ if has_ffi then
   local function other(self, id, v, rel, err)
     if not err then
       local name = rel and "add" or "update"
-      id = type(id) == "string" and tonumber(id) or id
+      id = type(id) == "string" and (tonumber(id) or self:id(id)) or id
       if type(id) ~= "number" then bad(3, 1, name, "number", id) end
       if id % 1 ~= 0 then bad(3, 1, name, "whole number", id) end
       if tobit(id) ~= id then id = -1 end
@@ -429,7 +433,7 @@ if has_ffi then
       end
     end
     if err == 0 then return true end
-    if err == EINVAL then error("no such VOI, or not one for this update", 3) end
+    if err == EINVAL and self:id(0) then error("no such VOI, or not one for this update", 3) end
     return self:failed(err)
   end
 
@@ -461,7 +465,7 @@ end
 
 --- A statistic's value.
 -- @function blob:fetch
--- @int id
+-- @tparam integer|string id
 -- @tparam "SUM"|"MAX"|"MIN"|"HIST"|"TDGST"|"VOISTATE" stat "VOISTATE": the previous value
 -- @treturn number|table|nil nil for a MAX or MIN that saw nothing; for HIST a list of {lb, ub, cnt} with the field oob
 -- (the last continuous range has no ub); for TDGST a list of {mu, cnt} with the fields smplcnt, compcnt, maxctds
@@ -470,23 +474,32 @@ end
 
 --- The counts of a VOI's histogram alone, which is cheaper than `fetch`.
 -- @function blob:counts
--- @int id
+-- @tparam integer|string id
 -- @treturn {integer,...} one for each bucket
 -- @treturn integer the count of values that were in none
 -- @fails "EINVAL"
 
---- Iterates: `for voi, stat, value in blob:visit() do`, by VOI and statistic. A MAX or MIN that
--- saw nothing has the value nil.
--- @treturn fun():?integer,string,number|table|nil
+--- Iterates: `for voi, stat, value, about in blob:visit() do`, by VOI and statistic. A MAX or MIN that
+-- saw nothing has the value nil. `about` is what stats_blob_visit(3) says besides: `name` (?string) of the VOI, as far
+-- as its template is in this process, `voi_type` and `type` (string), of the VOI and of the statistic (`"INT_U64"`,
+-- `"CRHIST32"`), `size` (integer) in bytes, `errors` (integer), `flags` (integer, SB_IT_*).
+-- @treturn fun():?integer,string,any,table
 function blob:visit()
-  local rows, i = is_blob(self, "visit"):rows(), -2
+  local rows, i = is_blob(self, "visit"):rows(), -3
   return function()
-    i = i + 3
-    local value = rows[i + 2]
-    if value == false then value = nil end
-    return rows[i], rows[i + 1], value
+    i = i + 4
+    return rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
   end
 end
+
+--- The ID of a VOI. Every method that takes an ID takes its name as well, in capitals or small letters.
+-- @tparam integer|string voi
+-- @treturn integer
+-- @raise the template, which has to be in this process, has no such name
+-- @function blob:id
+
+--- Ends the use of a blob, as `local blob <close>` does; its memory is Lua's. It may be called twice.
+-- @function blob:close
 
 --- A coherent copy.
 -- @tparam[opt] table options `reset` (boolean): the statistics start again
@@ -511,7 +524,7 @@ end
 -- histogram; of a histogram also by how much it can be off at most (the width of what a bucket holds; math.huge
 -- if that has no bound).
 -- @function blob:quantile
--- @int id
+-- @tparam integer|string id
 -- @number q 0..1
 -- @treturn number
 -- @treturn ?number the bound of the error
@@ -520,21 +533,21 @@ end
 --- How far the rank of `quantile(id, q)` may be from q at most, as a share of the samples: with 0.001, what is
 -- given for 0.99 lies between the 0.989 and the 0.991 quantile. Of VOIs with a t-digest; 0 while it is exact.
 -- @function blob:rank_error
--- @int id
+-- @tparam integer|string id
 -- @number q 0..1
 -- @treturn number
 -- @fails "ENOENT" (no samples), "EINVAL" (no digest)
 
 --- The share of samples at or below x.
 -- @function blob:cdf
--- @int id
+-- @tparam integer|string id
 -- @number x
 -- @treturn number
 -- @fails
 
 --- The number of samples in the VOI's digest or histogram.
 -- @function blob:count
--- @int id
+-- @tparam integer|string id
 -- @treturn integer
 -- @fails
 

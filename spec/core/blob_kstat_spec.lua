@@ -70,6 +70,10 @@ describe("a statsblob kstat", function()
     assert.is_true(tonumber(checks) > 2000)
   end)
 
+  it("takes the Q numbers of qmath(3), whose headers are those of stats(3)", function()
+    assert.are.equal("16 checks, 0 failures\n", run.run({ run.build .. "/spec/stats_q" }).out)
+  end)
+
   it("shows another process what a blob of its own would", function()
     local mine = assert(stats.template("blobspec"))
     assert(mine:add_voi(0, "rtt", "u64", { stats.sum(), stats.max(), stats.min(),

@@ -85,7 +85,7 @@ describe("a wrong argument", function()
       check(timer, "start", 1, "number expected, got table", {})
       check(timer, "event", 2, "number has no integer representation", 1, 1.5)
     end
-    check(blob, "fetch", 1, "number expected, got string", "x")
+    check(blob, "fetch", 1, "no value of interest is named 'x'", "x")
     check(blob, "quantile", 2, "number expected, got table", 0, {})
     check(blob, "merge", 1, "blob expected", 5)
     assert(pub:histogram({ name = "h", type = "log2", range_max = 10 }) and live:update())

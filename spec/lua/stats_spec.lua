@@ -117,7 +117,9 @@ main(int argc, char **argv)
         assert.equal(tpl.slot, stats.find(spec).slot)
       end
       assert.equal("ESRCH", (select(3, stats.find("no such"))))
-      assert.truthy(stats.templates():find(tostring(tpl), 1, true))
+      local listed = {}
+      for _, one in ipairs(stats.templates()) do listed[tostring(one)] = one.slot end
+      assert.equal(tpl.slot, listed[tostring(tpl)])
     end)
 
     it("refuse a second VOI of an ID, and what does not fit a blob", function()
@@ -395,6 +397,48 @@ main(int argc, char **argv)
       end
       local h = b:fetch(0, "HIST")
       assert.same({ 3, 1, 1 }, { h.oob, h[1].cnt, h[2].cnt })
+    end)
+
+    it("takes names, in capitals or small letters, wherever it takes IDs", function()
+      local tpl = assert(stats.template("names of any case"))
+      assert(tpl:add_voi(3, "Rtt", "u64", { stats.sum(), stats.max(), stats.tdgstclust64(50) }))
+      local b = assert(tpl:blob())
+      local pub = assert(require("kstat").publish("statsnames"))
+      local published = assert(pub:blob({ name = "b", template = tpl }))
+      for _, name in ipairs({ "rtt", "RTT", "Rtt", 3 }) do
+        assert.is_true(b:update(name, 5))
+        assert.is_true(published:update(name, 5))
+      end
+      assert.same({ 20, 20, 5, 4 }, { b:fetch("RTT", "sum"), (published:snapshot():fetch("rtt", "Sum")),
+        (b:quantile("rtt", 0.5)), (b:count("rTT")) })
+      assert.equal(3, b:id("RTT"))
+      assert.matches("stats_spec.lua:%d+: bad argument #1 to 'fetch' %(no value of interest is named 'rtx'%)",
+        select(2, pcall(function() local v = b:fetch("rtx", "sum") return v end)))
+      pub:close()
+    end)
+
+    it("is of no use when it was closed", function()
+      local b = rtt():blob()
+      b:update(0, 1)
+      b:close()
+      b:close()
+      for _, f in ipairs({ function() b:update(0, 1) end, function() b:fetch(0, "SUM") end, function() b:bytes() end,
+        function() b:merge(b) end }) do
+        assert.matches("the blob is closed", select(2, pcall(f)))
+      end
+      assert.matches("0 bytes", tostring(b))
+      if _VERSION == "Lua 5.4" then
+        local text = "local new = ... local kept do local b <close> = new kept = b b:update(0, 1) end kept:bytes()"
+        assert.matches("the blob is closed", select(2, pcall(load(text), rtt():blob())))
+      end
+    end)
+
+    it("says when it is visited what stats_blob_visit() says", function()
+      local b, rows = rtt():blob(), {}
+      for voi, stat, _, about in b:visit() do
+        rows[#rows + 1] = { voi, stat, about.name, about.voi_type, about.type, about.size, about.errors }
+      end
+      assert.same({ 0, "SUM", "rtt", "INT_U64", "INT_U64", 8, 0 }, rows[1])
     end)
 
     it("is visited by VOI and statistic", function()

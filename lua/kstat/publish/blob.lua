@@ -77,7 +77,10 @@ if library.fn then
     end
     local id = voi
     if type(voi) == "string" then
-      id = self.vois[voi] or
+      for name, known in pairs(self.vois) do
+        id = name:lower() == voi:lower() and known or id
+      end
+      id = self.vois[voi] or id ~= voi and id or
         check.usage("%s", unknown.word(tostring(self) .. " has no value of interest", voi, self.vois))
     end
     if type(id) ~= "number" then

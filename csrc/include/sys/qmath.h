@@ -1,0 +1,165 @@
+/*
+ * sys/qmath.h - fixed-point (Q) numbers, after the manual page qmath(3) of FreeBSD: what a program needs that feeds Q
+ * values to a statsblob. `q` is a variable, `a` a pointer to one; arguments may be evaluated more than once. Results
+ * have the precision of *a and are cut, not rounded; 0 is returned, or EOVERFLOW or EINVAL, and *a stays as it was.
+ * Names that end with "_" are not for programs. SPDX-License-Identifier: MIT
+ */
+#ifndef SYS_QMATH_H
+#define SYS_QMATH_H
+
+#include <errno.h>
+#include <statsblob.h>
+#include <stdio.h>
+
+typedef int8_t s8q_t;
+typedef uint8_t u8q_t;
+typedef int16_t s16q_t;
+typedef uint16_t u16q_t;
+
+#ifdef __SIZEOF_INT128__
+__extension__ typedef __int128 stats_q_wide_;
+#else
+typedef long double stats_q_wide_;
+#endif
+
+#define Q_NCBITS 3u
+#define Q_BT(q) __typeof__(q)
+#define Q_TC(q, v) ((Q_BT(q))(v))
+#define Q_NTBITS(q) ((unsigned)sizeof(q) * 8u)
+#define Q_SIGNED(q) (Q_TC(q, -1) < 1)
+#define Q_SIGNSHFT(q) (Q_NTBITS(q) - 1u)
+#define Q_LTZ(q) (Q_SIGNED(q) && (int64_t)(q) < 0)
+#define Q_GCVAL(q) ((unsigned)(q) & 7u)
+#define Q_NFCBITS(q) ((Q_GCVAL(q) % 4u + 1u) * (Q_GCVAL(q) > 3u ? 16u : 2u))
+#define Q_MAXNFBITS(q) (Q_NTBITS(q) - Q_NCBITS - (unsigned)Q_SIGNED(q))
+#define Q_NFBITS(q) (Q_NFCBITS(q) < Q_MAXNFBITS(q) ? Q_NFCBITS(q) : Q_MAXNFBITS(q))
+#define Q_NIBITS(q) (Q_MAXNFBITS(q) - Q_NFBITS(q))
+#define Q_RPSHFT(q) (Q_NCBITS + Q_NFBITS(q))
+#define Q_PRECEQ(q, r) (Q_NFBITS(q) == Q_NFBITS(r))
+#define Q_GIFABSVAL(q) (((uint64_t)(q) << (64u - Q_MAXNFBITS(q) - Q_NCBITS)) >> (64u - Q_MAXNFBITS(q)))
+#define Q_GIFVAL(q) (Q_LTZ(q) ? -(int64_t)Q_GIFABSVAL(q) : (int64_t)Q_GIFABSVAL(q))
+#define Q_GIABSVAL(q) (Q_GIFABSVAL(q) >> Q_NFBITS(q))
+#define Q_GIVAL(q) (Q_LTZ(q) ? -(int64_t)Q_GIABSVAL(q) : (int64_t)Q_GIABSVAL(q))
+#define Q_GFABSVAL(q) (Q_GIFABSVAL(q) & (Q_ONE_(q) - 1u))
+#define Q_GFVAL(q) (Q_LTZ(q) ? -(int64_t)Q_GFABSVAL(q) : (int64_t)Q_GFABSVAL(q))
+#define Q_Q2D(q) ((double)Q_GIFVAL(q) / (double)Q_ONE_(q))
+#define Q_Q2F(q) ((float)Q_Q2D(q))
+
+#define Q_ONE_(q) ((uint64_t)1 << Q_NFBITS(q))
+#define Q_FAR_ ((int64_t)1 << 62) /* more than any Q number has */
+
+/* x * y / d, cut; Q_FAR_ or -Q_FAR_ if that is more. d is not 0. */
+static inline int64_t
+stats_q_scale_(int64_t x, int64_t y, int64_t d)
+{
+	stats_q_wide_ v = (stats_q_wide_)x * y / d;
+
+	return v >= Q_FAR_ ? Q_FAR_ : v <= -Q_FAR_ ? -Q_FAR_ : (int64_t)v;
+}
+
+/* The word of a value in units of the last fractional bit. */
+static inline int
+stats_q_word_(int64_t v, unsigned bits, unsigned sign, unsigned control, uint64_t *word)
+{
+	uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+	if (size >> bits != 0 || (v < 0 && sign == 0))
+		return EOVERFLOW;
+	*word = size << Q_NCBITS | control | (v < 0 ? (uint64_t)1 << sign : 0);
+	return 0;
+}
+
+#define Q_SET_(a, v) \
+	__extension__({ \
+		uint64_t word_ = 0; \
+		int err_ = stats_q_word_((v), Q_MAXNFBITS(*(a)), Q_SIGNED(*(a)) ? Q_SIGNSHFT(*(a)) : 0, Q_GCVAL(*(a)), &word_); \
+ \
+		if (err_ == 0) \
+			*(a) = Q_TC(*(a), word_); \
+		err_; \
+	})
+#define Q_AS_(a, q) stats_q_scale_(Q_GIFVAL(q), (int64_t)Q_ONE_(*(a)), (int64_t)Q_ONE_(q))
+#define Q_INT_(a, i) stats_q_scale_((int64_t)(i), (int64_t)Q_ONE_(*(a)), 1)
+
+#define Q_QADDQ(a, q) Q_SET_(a, Q_GIFVAL(*(a)) + Q_AS_(a, q))
+#define Q_QSUBQ(a, q) Q_SET_(a, Q_GIFVAL(*(a)) - Q_AS_(a, q))
+#define Q_QMULQ(a, q) Q_SET_(a, stats_q_scale_(Q_GIFVAL(*(a)), Q_GIFVAL(q), (int64_t)Q_ONE_(q)))
+#define Q_QDIVQ(a, q) \
+	(Q_GIFABSVAL(q) == 0 ? EINVAL : Q_SET_(a, stats_q_scale_(Q_GIFVAL(*(a)), (int64_t)Q_ONE_(q), Q_GIFVAL(q))))
+#define Q_QADDI(a, i) Q_SET_(a, Q_GIFVAL(*(a)) + Q_INT_(a, i))
+#define Q_QSUBI(a, i) Q_SET_(a, Q_GIFVAL(*(a)) - Q_INT_(a, i))
+#define Q_QMULI(a, i) Q_SET_(a, stats_q_scale_(Q_GIFVAL(*(a)), (int64_t)(i), 1))
+#define Q_QDIVI(a, i) ((i) == 0 ? EINVAL : Q_SET_(a, stats_q_scale_(Q_GIFVAL(*(a)), 1, (int64_t)(i))))
+#define Q_QFRACI(a, n, d) \
+	((d) == 0 ? EINVAL : Q_SET_(a, stats_q_scale_((int64_t)(n), (int64_t)Q_ONE_(*(a)), (int64_t)(d))))
+#define Q_QCPYVALQ(a, q) Q_SET_(a, Q_AS_(a, q))
+#define Q_QCPYVALI(a, i) Q_SET_(a, Q_INT_(a, i))
+#define Q_QCLONEQ(a, q) \
+	__extension__({ \
+		int err_ = sizeof(*(a)) != sizeof(q) || Q_SIGNED(*(a)) != Q_SIGNED(q) ? EOVERFLOW : 0; \
+ \
+		if (err_ == 0) \
+			*(a) = Q_TC(*(a), q); \
+		err_; \
+	})
+
+/* The order of two values: below 0, 0 or above 0. */
+static inline int
+stats_q_order_(int64_t v, uint64_t one, int64_t w, uint64_t other)
+{
+	stats_q_wide_ x = (stats_q_wide_)v * (stats_q_wide_)other, y = (stats_q_wide_)w * (stats_q_wide_)one;
+
+	return (x > y) - (x < y);
+}
+
+#define Q_ORDER_(q, r) stats_q_order_(Q_GIFVAL(q), Q_ONE_(q), Q_GIFVAL(r), Q_ONE_(r))
+#define Q_QLTQ(q, r) (Q_ORDER_(q, r) < 0)
+#define Q_QLEQ(q, r) (Q_ORDER_(q, r) <= 0)
+#define Q_QGTQ(q, r) (Q_ORDER_(q, r) > 0)
+#define Q_QGEQ(q, r) (Q_ORDER_(q, r) >= 0)
+#define Q_QEQ(q, r) (Q_ORDER_(q, r) == 0)
+#define Q_QNEQ(q, r) (Q_ORDER_(q, r) != 0)
+#define Q_QMAXQ(q, r) (Q_QLTQ(q, r) ? (r) : (q))
+#define Q_QMINQ(q, r) (Q_QGTQ(q, r) ? (r) : (q))
+
+/* The decimals `digits` behind the point, 14 of 3.14, in units of the last fractional bit. */
+static inline int64_t
+stats_q_decimals_(uint64_t digits, uint64_t one)
+{
+	int64_t power = 1;
+
+	while ((uint64_t)power <= digits && power < Q_FAR_ / 10)
+		power *= 10;
+	return stats_q_scale_((int64_t)digits, (int64_t)one, power);
+}
+
+/* Sets *a to iv.dfv (3, 14 is 3.14) with at least rpshft fractional bits, of those that there are. */
+#define Q_INI(a, iv, dfv, rpshft) \
+	(*(a) = Q_TC(*(a), (rpshft) <= 8 ? ((rpshft) <= 2 ? 0 : ((rpshft) - 1) / 2) : (rpshft) <= 64 ? ((rpshft) + 63) / 16 : 7), \
+	    Q_SET_(a, Q_INT_(a, iv) + ((iv) < 0 ? -1 : 1) * stats_q_decimals_((uint64_t)(dfv), Q_ONE_(*(a)))))
+
+/* Bytes that Q_TOSTR() needs at most. */
+#define Q_MAXSTRLEN(q, base) (sizeof(q) * 8 + 4)
+
+/* Writes the decimal text with prec digits behind the point; -1: all that there are. Returns s, or NULL: no room. */
+static inline char *
+stats_q_tostr_(int negative, uint64_t whole, uint64_t part, unsigned nfbits, int prec, char *s, size_t size)
+{
+	int n = snprintf(s, size, "%s%llu", negative ? "-" : "", (unsigned long long)whole);
+	uint64_t one = (uint64_t)1 << nfbits;
+
+	if (n < 0 || (size_t)n + (prec < 0 ? nfbits : (unsigned)prec) + 2 > size)
+		return NULL;
+	for (int i = 0; prec < 0 ? part != 0 : i < prec; i++, part = part * 10 & (one - 1)) {
+		if (i == 0)
+			s[n++] = '.';
+		s[n++] = (char)('0' + stats_q_scale_((int64_t)part, 10, (int64_t)one));
+	}
+	s[n] = '\0';
+	return s;
+}
+
+#define Q_TOSTR(q, prec, base, s, size) \
+	((base) != 10 ? NULL : stats_q_tostr_(Q_LTZ(q), Q_GIABSVAL(q), Q_GFABSVAL(q), Q_NFBITS(q), (prec), (s), (size)))
+
+#endif
