@@ -95,6 +95,6 @@ end
 
 return report({
   name = "iostat", options = read, operands = "disk", optional = true,
-  select = select, published = function(o) return o.latency end, follow = follow,
+  select = select, published = function(o) return o.latency or "own" end, follow = follow,
   columns = lines.columns, rows = rows, text = text,
 })

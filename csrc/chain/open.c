@@ -15,6 +15,7 @@
 #include "base/when.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
+#include "provider/provider.h"
 #include "source/replay/stream.h"
 
 int
@@ -174,6 +175,24 @@ ks_chain_open(const struct ks_only *only)
 		ks_warnings_add(&chain->warnings, kstat_errmsg()); /* the machine's own kstats are still there */
 	}
 	return first_scan(chain);
+}
+
+static bool
+machine_has(const char *module, int instance, const char *name)
+{
+	static const struct ks_only machine = { .machine = true };
+	kstat_ctl_t *kc = ks_source_linux_is_named(module, NULL) ? ks_chain_open(&machine) : NULL;
+	bool has = kc != NULL && kstat_lookup(kc, module, instance, name) != NULL;
+
+	if (kc != NULL)
+		(void)kstat_close(kc);
+	return has;
+}
+
+static __attribute__((constructor)) void
+tell_providers(void)
+{
+	ks_machine_has = machine_has;
 }
 
 static const struct ks_only all_for_program = { .for_program = true, .plain = true };

@@ -145,9 +145,14 @@ exists(const kstat_t *k)
 	return ks_fail(EEXIST, "%s:%d:%s exists already", k->ks_module, k->ks_instance, k->ks_name);
 }
 
+bool (*ks_machine_has)(const char *module, int instance, const char *name);
+
 int
 ks_registry_add(struct ks_provider *p)
 {
+	if (ks_machine_has != NULL && ks_machine_has(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name))
+		return ks_fail(EEXIST, "%s:%d:%s is a kstat of this machine, whose name no other can have",
+		    p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name);
 	lock();
 	if (find(p->ks.ks_module, p->ks.ks_instance, p->ks.ks_name) != NULL) {
 		unlock();

@@ -419,7 +419,7 @@ end
 -- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`;
 -- `names_hosts`: each row does
 -- @tparam[opt] {selector,...} only see kstat.open
--- @tparam[opt] boolean published see kstat.open; of the past everything
+-- @tparam[opt] boolean|"own" published see kstat.open; "own": root and this user are trusted; of the past everything
 -- @treturn[1] chain
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
@@ -427,7 +427,9 @@ end
 function tool.open(given, only, published)
   local source = tool.past(given, tool.whose(given, { only = only }))
   local past = source.capture or source.from or source.to or source.at or source.host
-  if not past and not (given.machine and published) then
+  if published == "own" then
+    source.trust = source.trust or not given.machine and {} or nil
+  elseif not past and not (given.machine and published) then
     source.published = published
   end
   local ks, message, errname = tool.reading(require("kstat.chain").open, source)

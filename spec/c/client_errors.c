@@ -94,6 +94,8 @@ writes(void)
 	kstat_t *fixed = kstat_create("client", 0, "fixed", "misc", KSTAT_TYPE_RAW, 4, 0);
 	kstat_named_t other;
 
+	CHECK(kstat_create("unix", 0, "system_misc", "misc", KSTAT_TYPE_NAMED, 1, 0) == NULL && errno == EEXIST &&
+	    strstr(kstat_errmsg(), "unix:0:system_misc is a kstat of this machine") != NULL);
 	CHECK(kstat_write(kc, k, NULL) == -1 && errno == EACCES);
 	CHECK(kstat_install(fixed) == 0);
 	k = find("client", "fixed");

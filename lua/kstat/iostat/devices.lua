@@ -37,7 +37,7 @@ function M.selectors(o)
   end
   local list = { class("tape"), class("nfs") }
   if not o.P then
-    list[#list + 1] = class("disk")
+    list[#list + 1] = class("dis[k]") -- what is not spelt out is not the machine's alone: root's, and one's own
   end
   if o.p or o.P then
     list[#list + 1] = class("partition")
@@ -122,7 +122,8 @@ end
 local function find(self)
   local list, known = {}, {}
   for _, k in ipairs(core.select(self.ks, self.wanted)) do
-    if k.type == "io" and (not self.o.latency or k.publisher) then
+    local is_own = k.publisher and k.class == "disk" and not self.ks:is_replay()
+    if k.type == "io" and (self.o.latency and k.publisher or not self.o.latency and (is_own or not k.publisher)) then
       local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
       local device = self.known[id]
       if not device or device.crtime ~= k.crtime_ns or device.class ~= k.class then
@@ -143,7 +144,10 @@ local function warn_of_names(self, names, list)
     called[device.name], called[M.pretty(self, device)] = true, true
   end
   for _, name in ipairs(names) do
-    lines[#lines + 1] = not called[name] and unknown.line("there is no device", name, called) or nil
+    local others = not called[name] and not self.ks:is_replay() and require("kstat.chain").open({ published = true })
+    lines[#lines + 1] = others and others:select({ name = name, class = "disk" })[1] and
+      ("the disk %s is published by another user: kstatlua prtop shows it"):format(name) or
+      not called[name] and unknown.line("there is no device", name, called) or nil
   end
   tool.missing(lines, #names)
 end
