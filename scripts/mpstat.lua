@@ -28,8 +28,8 @@ local COUNTED = { "xcalls", "intr", "intrthread", "inv_swtch", "cpumigrate", "mu
   "rw_wrfails", "syscall" }
 
 -- The row of CPUs: of their kstats, those of their memory, and those that count switches.
-local function row_of(elapsed, sys, vm, switching)
-  local user, kernel, idle, wait, rate = ticks.shares(sys, ticks.TICKS)
+local function row_of(elapsed, sys, vm, switching, has_steal)
+  local user, kernel, idle, wait, rate, steal = ticks.shares(sys, ticks.TICKS)
   local n = ticks.factor(elapsed, rate, #sys)
   local hat, as, mjf = rates(vm, "hat_fault", "as_fault", "maj_fault")
   local xcal, intr, ithr, icsw, migr, smtx, readers, writers, syscl =
@@ -38,7 +38,7 @@ local function row_of(elapsed, sys, vm, switching)
   return {
     sys[1] and sys[1].instance or 0, minf and minf * n, mjf and mjf * n, xcal and xcal * n, intr and intr * n,
     ithr and ithr * n, csw and csw * n, icsw and icsw * n, migr and migr * n, smtx and smtx * n, srw and srw * n,
-    syscl and syscl * n, user, kernel, wait, idle,
+    syscl and syscl * n, user, kernel, wait, idle, has_steal and steal or nil,
   }
 end
 
@@ -53,17 +53,18 @@ local function rows(d, _, _, options)
   elseif options.aggregate then
     memory = d:select(cpu_vm)
   end
-  local elapsed = d.elapsed
+  local elapsed, width = d.elapsed, #COUNTS + (options.steal and 6 or 5)
   if options.aggregate then
-    local row = row_of(elapsed, list, memory, switching or list)
-    row[1], row[#COUNTS + 6] = 0, not options.sets and list[1] and #list or nil
+    local row = row_of(elapsed, list, memory, switching or list, options.steal)
+    row[1], row[width + 1] = 0, not options.sets and list[1] and #list or nil
     return { row }
   end
   for i = 1, #list do
     local k = list[i]
     local sys = { k }
-    shown[i] = row_of(elapsed, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys)
-    shown[i][#COUNTS + (options.sets and 7 or 6)] = k.host
+    shown[i] = row_of(elapsed, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys,
+      options.steal)
+    shown[i][width + (options.sets and 2 or 1)] = k.host
   end
   return shown
 end
@@ -77,7 +78,7 @@ local function columns(options, ks)
   for _, title in ipairs(COUNTS) do
     list[#list + 1] = { title, width = WIDTHS[title] or 4, format = "%.0f" }
   end
-  for _, title in ipairs({ "usr", "sys", "wt", "idl" }) do
+  for _, title in ipairs({ "usr", "sys", "wt", "idl", options.steal and "st" or nil }) do
     list[#list + 1] = { title, width = WIDTHS[title], format = "%.0f", unit = "%" }
   end
   if options.sets then
@@ -102,6 +103,7 @@ return kstat.report({
     { "a", "aggregate", help = "all CPUs together (they are one processor set)" },
     { "p", "sets", help = "the processor set of each CPU (not known: -)" },
     { "q", "quiet", help = "no messages about changes (there are none)" },
+    { nil, "steal", help = "st: percent of the time that a hypervisor gave to other machines" },
   },
   select = { CPUS[1], cpu_vm, all_vm, all_sys },
 })

@@ -221,7 +221,7 @@ end
 
 local function line_rows(d, options)
   local sys, vm, linux = counters(d)
-  local user, kernel, idle, wait, rate = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
+  local user, kernel, idle, wait, rate, steal = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
   local misc = linux and d:lookup("unix", 0, "system_misc")
   local ncpus = misc and misc:get("ncpus") or not linux and #sys
   local factor = ticks.factor(d.elapsed, rate, ncpus)
@@ -239,7 +239,7 @@ local function line_rows(d, options)
     pi = scaled(pi, factor * kb), po = scaled(po, factor * kb), si = scaled(si, factor), so = scaled(so, factor),
     disk1 = operations(d, 1), disk2 = operations(d, 2), disk3 = operations(d, 3), disk4 = operations(d, 4),
     ["in"] = scaled(interrupted, factor), syscall = scaled(calls, factor), cs = scaled(switches, factor),
-    us = user, sy = kernel, id = sum(idle, wait),
+    us = user, sy = kernel, id = sum(idle, wait), st = steal,
   } }
 end
 
@@ -293,6 +293,7 @@ local function columns(options, ks)
     list[i] = { title, field, key = field, width = width, format = "%.0f" }
   end
   list[1].align = "right"
+  list[#list + 1] = options.steal and not options.paging and { "st", width = 2, format = "%.0f" } or nil
   return list
 end
 
@@ -398,6 +399,7 @@ return kstat.report({
     { "S", "swapping", help = "si, so (swap-ins and swap-outs) in place of re, mf" },
     { "p", "paging", help = "paging of executables, of anonymous memory and of files" },
     { "q", "quiet", help = "no messages about changes (there are none)" },
+    { nil, "steal", help = "st: percent of the CPUs' time that a hypervisor gave to other machines" },
   },
   check = function(options)
     if options.interrupts or options.events then

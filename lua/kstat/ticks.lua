@@ -55,8 +55,9 @@ end
 -- @treturn number|nil idle
 -- @treturn number|nil waiting for a device
 -- @treturn number how many CPUs counted at any time, in the mean
+-- @treturn number|nil given to other machines by a hypervisor: it is in none of the others
 function ticks.shares(kstats, unit)
-  local user, kernel, idle, wait
+  local user, kernel, idle, wait, steal
   local all, cpus = 0, 0
   for i = 1, #kstats do
     local k = kstats[i]
@@ -64,13 +65,14 @@ function ticks.shares(kstats, unit)
     local mine, elapsed = (u or 0) + (s or 0) + (d or 0) + (w or 0) + (stolen or 0), k.elapsed
     user, kernel = u and (user or 0) + u or user, s and (kernel or 0) + s or kernel
     idle, wait, all = d and (idle or 0) + d or idle, w and (wait or 0) + w or wait, all + mine
+    steal = stolen and (steal or 0) + stolen or steal
     cpus = elapsed > 0 and cpus + mine / elapsed / unit.second or cpus
   end
   if all == 0 then
     return nil, nil, nil, nil, cpus
   end
   return user and 100 * user / all, kernel and 100 * kernel / all, idle and 100 * idle / all,
-    wait and 100 * wait / all, cpus
+    wait and 100 * wait / all, cpus, steal and 100 * steal / all
 end
 
 --- What rates of a difference are multiplied by to be per second of the time that CPUs counted.

@@ -236,6 +236,12 @@ local function no_kstat(fields, everything)
   if is_text then
     return line .. ("; -r %s reads the file"):format(text)
   end
+  for _, name in ipairs({ fields.name, fields.module }) do
+    local here = require("kstat.foreign").KSTATS[name:gsub("_?%d+$", "")]
+    if here then
+      return line .. (here == "" and "; illumos has it; Linux does not count it" or "; here it is %s"):format(here)
+    end
+  end
   local headers = headers_of(everything() or {})
   for _, field in ipairs({ "class", "module", "name" }) do
     local name = fields[field]

@@ -12,6 +12,7 @@ local TITLE, QUEUES_TITLE, ERRORS_TITLE = "extended device statistics", "extende
 local LATENCIES = { "w_p50", "w_p99", "s_p50", "s_p99" }
 local ERRORS = { "s/w", "h/w", "trn", "tot" }
 local TTY, CPU = { { "tin", 3 }, { "tout", 4 } }, { { "us", 2 }, { "sy", 2 }, { "dt", 2 }, { "id", 2 } }
+local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2 } }
 local TTY_TITLE, CPU_TITLE = "   tty    ", "     cpu"
 local BLOCK, BLOCK_NAME, MOST_BLOCK_NAME = 14, 12, 13 -- columns of a block, where its name is centred, its name
 
@@ -43,7 +44,7 @@ end
 -- The columns of terminals and CPUs, behind others or alone.
 local function system_columns(o, list)
   list = o.t and add(blank(o, list), TTY) or list
-  return o.c and add(blank(o, list), CPU) or list
+  return o.c and add(blank(o, list), o.steal and CPU_STEAL or CPU) or list
 end
 
 -- Puts at most six values behind n others, nil too. Returns how many there are then.
@@ -62,7 +63,8 @@ local function put_terminals(o, values, n, system)
 end
 
 local function put_cpus(o, values, n, system)
-  return o.c and put(values, put_blank(o, values, n), system.us, system.sy, system.dt, system.id) or n
+  n = o.c and put(values, put_blank(o, values, n), system.us, system.sy, system.dt, system.id) or n
+  return o.c and o.steal and put(values, n, system.st) or n
 end
 
 -- Those of figures; what belongs to a wait queue is nil where the system counts none.
@@ -263,7 +265,7 @@ function M.short(o, rows)
     names[#names + 1] = o.r and row.label or centred(row.label)
   end
   if o.c then
-    add(blank(o, columns), CPU)
+    add(blank(o, columns), o.steal and CPU_STEAL or CPU)
     names[#names + 1] = o.r and "cpu" or CPU_TITLE
   end
   local layout = layout_of(o, o.c and columns or blank(o, columns))

@@ -9,7 +9,7 @@ local tool = require("kstat.tool")
 local M = {}
 
 local USAGE = [=[
-usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [--watch] [-l n] [-T d|u] [disk ...] [interval [count]]
+usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [--steal] [--watch] [-l n] [-T d|u] [disk ...] [interval [count]]
 ]=]
 
 local HELP = USAGE .. [=[
@@ -19,6 +19,7 @@ local HELP = USAGE .. [=[
       serves many requests at once: look at actv and asvc_t)
   -d  kilobytes, transfers per second and milliseconds per transfer     -D  reads, writes, percent busy
   -t  terminal input and output     -c  CPU time: user, system, dtrace, idle      (none: -t -c -d)
+  --steal  with -c: st, time that a hypervisor gave to other machines
   -e  error counts    -E  all there is to know of errors, vendor and size   -i  -E with the device's ID
   -n  descriptive names, and the two parts of the service time              -m  mount points (with -n)
   -p  partitions too  -P  only partitions    -C  sums of each controller (with -x or -e)
@@ -45,7 +46,8 @@ at the request's start), and the errors of devices that are not on the SCSI laye
 local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
   { "l", "limit", long = false, arg = "" }, { "T", "timestamp", long = false, arg = "d|u", type = "timestamp" },
-  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" }, options.watch,
+  { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" }, { nil, "steal" },
+  options.watch,
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
 }, options.letters("CcDdEeIiMmnPprstXxYz", ""), options.past)
 

@@ -49,7 +49,7 @@ end
 -- @param d difference
 -- @tparam {table,...} cpus
 -- @tparam bool counts characters in place of characters per second
--- @treturn table `tin`, `tout`; `us`, `sy`, `dt`, `id` in percent
+-- @treturn table `tin`, `tout`; `us`, `sy`, `dt`, `id`, `st` in percent
 function M.figures(d, cpus, counts)
   local sum, n, elapsed = add_up(d, cpus)
   local total = 0
@@ -67,6 +67,7 @@ function M.figures(d, cpus, counts)
     return ticks and (total > 0 and 100 * ticks / total or 0)
   end
   f.us, f.sy, f.id = share(sum.cpu_ticks_user), share(sum.cpu_ticks_kernel), share(sum.cpu_ticks_idle)
+  f.st = share(sum.cpu_ticks_stolen)
   f.dt = sum.cpu_nsec_dtrace and (elapsed > 0 and 100 * sum.cpu_nsec_dtrace / elapsed or 0)
   return f
 end
