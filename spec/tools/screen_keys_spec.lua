@@ -201,7 +201,6 @@ describe("what a screen remembers", function()
   end)
 
   local function save(s)
-    s.app:remember()
     return s.app.remembered:save()
   end
 

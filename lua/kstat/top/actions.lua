@@ -110,23 +110,21 @@ local function sort_by(direction)
   end
 end
 
--- Sorts the first table by the column that has one of these titles; a view without one gives its place to processes.
+-- Sorts the first table by the column that has one of these titles, or processes.
 local function sort_named(...)
   local titles = { ... }
   return function(app)
-    local title = app:has_column(titles[1]) or app:has_column(titles[2])
-    if title then
-      app.shown.at, app.shown.selected, app.shown.parts[1].reverse = 1, nil, false
-      app:sort(app.shown.parts[1], app.shown.parts[1].report:column_of(title))
-      return "sample"
-    elseif not app:view_of("processes") or app.shown.view.name == "processes" and app.shown.parts[1].columns then
-      app.message = ("this view has no column %s"):format(titles[1])
-      return nil
+    local title = app:find_column(titles)
+    local shown = app.shown
+    local part = shown.parts[1]
+    if title and part.columns then
+      shown.at, shown.selected, part.reverse = 1, nil, false
+      app:sort(part, part.report:column_of(title))
+    elseif title then -- which has no columns yet
+      part.sort, part.up, part.by, part.is_sorted = title, false, nil, true
+      app:reorder(part)
     end
-    app.before = { app.shown }
-    app:show("processes")
-    app:sort_by_title(app.shown.parts[1], titles[1])
-    return "sample"
+    return title and "sample"
   end
 end
 
@@ -142,7 +140,7 @@ local function commands(app)
   for _, at in ipairs(part.table.shown or {}) do
     is_shown = is_shown or at == i
   end
-  part.table.hidden[i], part.table.forced[i] = is_shown or nil, not is_shown or nil
+  app:choose_column(part, i, is_shown and "hide" or "keep")
 end
 
 -- Marks the process of the selected row, and goes to the next row.
@@ -160,8 +158,8 @@ end
 
 local function reverse(app)
   local part = app:part()
-  part.reverse, part.offset = not part.reverse, 0
-  app:again()
+  part.reverse = not part.reverse
+  app:reorder(part)
 end
 
 local function tree(app)
@@ -169,6 +167,7 @@ local function tree(app)
   for _, part in ipairs(shown.parts) do
     if part.report.parent then
       shown.tree = not shown.tree
+      app:remember(nil, "tree", shown.tree and "" or nil)
       app:again(true)
       return
     end
@@ -176,11 +175,9 @@ local function tree(app)
   app.message = "this view has no tree"
 end
 
-local function choose_column(make)
-  return function(app)
-    if app:part().columns then
-      app.overlay = make()
-    end
+local function choose_columns(app)
+  if app:part().columns then
+    app.overlay = overlays.columns()
   end
 end
 
@@ -266,7 +263,7 @@ local KEYS = {
     app.message = "columns, orders and filters are forgotten"
     return "sample"
   end,
-  o = of_table(choose_column(overlays.columns)), f6 = of_table(choose_column(overlays.sorting)), r = of_table(reverse),
+  o = of_table(choose_columns), f6 = of_table(choose_columns), r = of_table(reverse),
   ["<"] = of_table(sort_by(-1)), [">"] = of_table(sort_by(1)),
   enter = enter, backspace = back, tab = function(app) app:next_part() end,
   ["+"] = change_interval(1), ["="] = change_interval(1), ["-"] = change_interval(-1),

@@ -28,14 +28,13 @@ local function given_of(section, screen)
   return given
 end
 
-local function new_part(section, screen)
+local function new_part(section, screen, number)
   local report = section.report or section
   local given = given_of(section, screen)
   local own = given.sort or report.sort
   local title = type(own) == "string" and own or nil
   return { report = report, given = given, rows = {}, order = {}, texts = {}, offset = 0, room = 0, reverse = false,
-    own_sort = title, own_by = type(own) == "function",
-    sort = title and title:gsub("^%-", "") or nil, up = title ~= nil and title:find("^%-") ~= nil,
+    number = number, sort = title and title:gsub("^%-", "") or nil, up = title ~= nil and title:find("^%-") ~= nil,
     by = type(own) == "function" and own or nil }
 end
 
@@ -43,21 +42,20 @@ end
 local function open_view(self, view, about)
   local shown = { view = view, screen = { live = true, tick = 0, about = about }, parts = {},
     filter = about and about.filter or "", at = 1, marks = {} }
-  if not about and self.remembered then
-    self.remembered:each(view.name, 0, function(what, how)
-      shown.tree = shown.tree or what == "tree"
-      shown.filter = what == "filter" and order.filter(how) and how or shown.filter
-    end)
+  shown.remembered = not about and self.remembered or nil
+  if shown.remembered then
+    local filter = self.remembered:get(view.name, 0, "filter")
+    shown.tree = self.remembered:get(view.name, 0, "tree") ~= nil
+    shown.filter = filter and order.filter(filter) and filter or ""
   end
   shown.passes = order.filter(shown.filter)
   for i, section in ipairs(view.sections) do
-    shown.parts[i] = new_part(section, shown.screen)
+    shown.parts[i] = new_part(section, shown.screen, i)
   end
   local first = shown.parts[1]
   if about and about.sort then
-    first.sort, first.up, first.by = about.sort, about.up or false, nil
+    first.sort, first.up, first.by, first.is_sorted = about.sort, about.up or false, nil, true
   end
-  shown.remembered = not about and self.remembered or nil
   shown.groups = self.group(shown)
   return shown
 end
@@ -76,7 +74,7 @@ function app.new(given)
     message = given.remembered and given.remembered.problem }, app)
   self:show(given.view or self.views[1].name, given.about)
   self.kept[self.shown.view.name] = self.shown
-  self.shown.said = { filter = given.filter, sort = given.about and given.about.sort }
+  self.shown.remembered = self.remembered
   if given.filter then
     self:set_filter(given.filter)
   end
@@ -96,37 +94,55 @@ function app:view_of(name)
   return nil
 end
 
---- The title of a column that the first table of the view has.
--- @string|nil title
--- @treturn string|nil nil: it has none, or none yet
-function app:has_column(title)
-  local part = self.shown.parts[1]
-  return title and part.columns and part.report:column_of(title) and title
+--- Looks for a column of the first table; a view without it gives its place to processes.
+-- @tparam {string,...} titles of which one is enough
+-- @treturn string|nil the title; nil: there is none, which the message says
+function app:find_column(titles)
+  local from = self.shown
+  local part = from.parts[1]
+  for _, title in ipairs(part.columns and titles or {}) do
+    if part.report:column_of(title) then
+      return title
+    end
+  end
+  if from.view.name == "processes" and part.columns or not self:show("processes") then
+    self.message = ("this view has no column %s"):format(titles[1])
+    return nil
+  end
+  self.before = { from ~= self.shown and from or nil }
+  return titles[1]
 end
 
---- Sorts a table by a column of that title, the largest first; it may have no columns yet.
+--- Remembers what somebody chose.
+-- @tparam table|nil part nil: it is about the view
+-- @string what
+-- @string|nil how nil: as at first
+function app:remember(part, what, how)
+  local shown = self.shown
+  if shown.remembered then
+    shown.remembered:set(shown.view.name, part and part.number or 0, what, how)
+  end
+end
+
+-- By what a column is known between starts.
+local function choice_of(column)
+  return "column " .. (column.title ~= "" and column.title or column.key or "")
+end
+
+--- Shows or hides a column.
 -- @tparam table part
--- @string title
-function app:sort_by_title(part, title)
-  if part.columns then
-    self:sort(part, part.report:column_of(title))
-  else
-    part.sort, part.up, part.by, part.is_sorted = title, false, nil, true
-  end
-end
-
---- Takes what was chosen in the views that were shown into what is remembered.
-function app:remember()
-  for _, shown in pairs(self.remembered and self.kept or {}) do
-    self.remembered:take(shown)
-  end
+-- @int i its number
+-- @string how "show", "hide", or "keep": also where the window is narrow
+function app:choose_column(part, i, how)
+  part.table.hidden[i], part.table.forced[i] = how == "hide" or nil, how == "keep" or nil
+  self:remember(part, choice_of(part.columns[i]), how)
 end
 
 --- Forgets what was chosen, now and before: all views are as they were at first.
 function app:forget()
   local name = self.shown.view.name
   if self.remembered then
-    self.remembered:forget()
+    self.remembered.choices = {}
   end
   self.kept, self.before = {}, {}
   self:show(name)
@@ -139,7 +155,15 @@ function app:sort(part, i)
   local title = part.columns[i].title
   part.sort = part.report:column_of(title) == i and title or part.columns[i].key
   part.table.sort, part.table.hidden[i] = i, nil
-  part.up, part.by, part.offset = false, nil, 0
+  part.up, part.by = false, nil
+  self:reorder(part)
+end
+
+--- Shows the rows of a table in the order that is chosen for it, from the first one on.
+-- @tparam table part
+function app:reorder(part)
+  part.offset = 0
+  self:remember(part, "sort", part.sort and (part.up ~= part.reverse and "-" or "") .. part.sort)
   self:again()
 end
 
@@ -167,16 +191,19 @@ local function prepare(shown, part, chain)
   report:open_columns(part.given, chain)
   part.columns, part.table = report.columns, screen_table.new(report.columns, report.narrow)
   local hidden, forced = part.table.hidden, part.table.forced
-  for number, other in ipairs(shown.remembered and shown.parts or {}) do
-    shown.remembered:each(shown.view.name, other == part and number or -1, function(what, how)
-      local title = how:gsub("^%-", "")
-      local i = report:column_of(what == "sort" and title or how)
-      if i and what == "sort" and not part.is_sorted then
-        part.sort, part.up, part.by = title, title ~= how, nil
-      elseif i and what ~= "sort" then
-        hidden[i], forced[i] = what == "hide" or nil, what == "keep" or nil
-      end
-    end)
+  local function remembered(what)
+    return shown.remembered and shown.remembered:get(shown.view.name, part.number, what)
+  end
+  for i, column in ipairs(part.columns) do
+    local how = remembered(choice_of(column))
+    if how then
+      hidden[i], forced[i] = how == "hide" or nil, how == "keep" or nil
+    end
+  end
+  local sort = not part.is_sorted and remembered("sort") or ""
+  local title = sort:gsub("^%-", "")
+  if report:column_of(title) then
+    part.sort, part.up, part.by = title, title ~= sort, nil
   end
   hidden[part.sort and report:column_of(part.sort) or 0] = nil
 end

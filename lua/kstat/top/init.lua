@@ -287,7 +287,6 @@ function top.run(given)
   end, with_traceback)
   core.looping(false)
   screen:close()
-  self.app:remember()
   if not ok and getmetatable(problem) == FAILED then
     return nil, problem.message
   elseif not ok then

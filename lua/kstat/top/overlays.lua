@@ -20,14 +20,11 @@ local columns = {}
 columns.__index = columns
 
 function columns:lines(app, width)
-  local part, out = app:part(), { self.title }
+  local part = app:part()
+  local out = { " Columns: up and down; space shows or hides one, enter sorts by it, o or F6 is the end" }
   for i, column in ipairs(part.columns) do
-    local is_marked = not part.table.hidden[i]
-    if self.sorts then
-      is_marked = part.table.sort == i
-    end
-    local line = (" [%s] %-10s %s"):format(is_marked and "x" or " ", column.title ~= "" and column.title or
-      column.key or "", column.about or "")
+    local line = (" [%s] %-10s %s%s"):format(part.table.hidden[i] and " " or "x", column.title ~= "" and column.title or
+      column.key or "", part.table.sort == i and "(sorts) " or "", column.about or "")
     line = text.cut(text.harmless(line, app.utf8), width)
     out[#out + 1] = i == self.chosen and ("\27[7m%s\27[0m"):format(line) or line
   end
@@ -44,35 +41,25 @@ end
 columns.keys = {
   up = choose(-1), down = choose(1), k = choose(-1), j = choose(1),
   [" "] = function(self, app)
-    local part = app:part()
-    part.table.hidden[self.chosen] = not part.table.hidden[self.chosen] and self.chosen > 1 or nil
+    local part, i = app:part(), self.chosen
+    app:choose_column(part, i, not part.table.hidden[i] and i > 1 and "hide" or "show")
     app:again()
   end,
-  o = close,
+  enter = function(self, app)
+    app:sort(app:part(), self.chosen)
+    close(self, app)
+  end,
+  o = close, f6 = close,
   tab = function(self, app)
     app:next_part()
     self.chosen, self.at = 1, 0
   end,
 }
-columns.keys.enter = columns.keys[" "]
-columns.sorting_keys = setmetatable({ f6 = close, enter = function(self, app)
-  app:sort(app:part(), self.chosen)
-  close(self, app)
-end }, { __index = columns.keys })
-columns.sorting_keys[" "] = columns.sorting_keys.enter
 
---- The list of the columns of the table that keys are about: each can be shown or not.
+--- The list of the columns of the table that keys are about: each can be shown or not, and sorts.
 -- @treturn overlay
 function overlays.columns()
-  return setmetatable({ chosen = 1, at = 0,
-    title = " Columns: up and down, space shows or hides one, o is the end" }, columns)
-end
-
---- The same list, to choose the column that sorts.
--- @treturn overlay
-function overlays.sorting()
-  return setmetatable({ chosen = 1, at = 0, sorts = true, keys = columns.sorting_keys,
-    title = " Sort by: up and down, enter chooses" }, columns)
+  return setmetatable({ chosen = 1, at = 0 }, columns)
 end
 
 -- --- reasons ----------------------------------------------------------------------------------------
@@ -119,11 +106,12 @@ local HELP = {
   "up down      select a row; page up, page down, home, end; tab: the next table",
   "enter        who uses the selected (or the first) row; backspace: back",
   "e            why it is in its state: the rule, the file, the last values",
-  "P M T I      sort by CPU, memory, time, I/O;  F6  by any column;  r  the other way",
+  "P M T I      sort by CPU, memory, time, I/O;  r  the other way",
   "<  >         sort by the column to the left, to the right",
   "F3 /         search: select a row with a text, or that matches /a regular expression/",
   "F4 \\         filter: only rows with it;  u  of a user;  p  a PID;  escape  all rows",
-  "F5 t v       as a tree;  o  which columns are shown;  c  command lines",
+  "F6 o         columns: which of them sorts, and which are shown;  c  command lines",
+  "F5 t v       as a tree",
   "F9 K         a signal to the selected process, or to those that space marks",
   "F            forget columns, orders and filters, which are kept for the next start",
   "Z            pause and go on;  .  a sample at once;  +  -  longer, shorter",

@@ -17,6 +17,7 @@ local prompts = {}
 
 local function set_filter(app, wanted)
   app:set_filter(wanted)
+  app:remember(nil, "filter", wanted ~= "" and wanted or nil)
   app:again()
 end
 
@@ -76,20 +77,15 @@ end
 -- @treturn fun(app)
 function prompts.exactly(field, label)
   return function(app)
-    local from = app.shown
-    if not app:has_column(field:upper()) and from.view.name ~= "processes" then
-      if not app:show("processes") then
-        app.message = ("this view has no column %s"):format(field:upper())
-        return nil
-      end
-      app.before = { from }
+    if not app:find_column({ field:upper() }) then
+      return nil
     end
     app.prompt = { label = label, text = "", hint = "nothing: all", done = function(self, wanted)
       if field == "pid" and wanted:find("%D") then
         self.message = ("'%s' is no number of a process"):format(wanted)
         return nil
       end
-      self:set_filter(wanted ~= "" and field .. "=" .. wanted or "")
+      set_filter(self, wanted ~= "" and field .. "=" .. wanted or "")
       return "sample"
     end }
     return "sample"

@@ -5,7 +5,6 @@
 --
 -- @module kstat.top.seen
 local core = require("kstat.core")
-local past = require("kstat.top.past")
 
 local seen = {}
 seen.__index = seen
@@ -18,33 +17,28 @@ function seen.new()
   return setmetatable({ ticks = {}, bytes = 0, is_seen = true }, seen)
 end
 
--- Counts what the sample of a tick holds: it grows until the next one is taken.
-local function weigh(self, tick)
-  local bytes = 0
-  for _, now in pairs(tick.of) do
-    bytes = bytes + core.sample_size(now)
-  end
-  self.bytes = self.bytes + bytes - (tick.bytes or 0)
-  tick.bytes = bytes
-end
-
 --- Keeps the samples of a view, for ten minutes and as long as all have 16 MB.
 -- @tparam table groups of kstat.top.sampling
 -- @number time seconds since 1970
 function seen:add(groups, time)
-  local ticks = self.ticks
-  local tick = { time = time, of = {} }
+  local ticks, tick = self.ticks, { time = time, bytes = 0, of = {} }
   for _, group in ipairs(groups) do
     tick.of[group] = group.now
   end
-  if ticks[1] then
-    weigh(self, ticks[#ticks])
+  local last = ticks[#ticks]
+  for _, now in pairs(last and last.of or {}) do -- which grew until now
+    last.bytes = last.bytes + core.sample_size(now)
   end
-  ticks[#ticks + 1] = tick
+  self.bytes, ticks[#ticks + 1] = self.bytes + (last and last.bytes or 0), tick
   while #ticks > 1 and (self.bytes > BYTES or ticks[1].time < time - SECONDS) do
-    self.bytes = self.bytes - ticks[1].bytes
-    table.remove(ticks, 1)
+    self.bytes = self.bytes - table.remove(ticks, 1).bytes
   end
+end
+
+-- Goes to a sample by its number.
+local function go(self, at)
+  self.at, self.time = at, self.ticks[at].time
+  return true
 end
 
 --- Goes back to the sample before the last one.
@@ -55,16 +49,8 @@ function seen:enter()
   if #self.ticks < 2 then
     return nil
   end
-  self:go(#self.ticks - 1)
-  return true, ("nothing is recorded: this is what the screen saw since %s"):format(
+  return go(self, #self.ticks - 1), ("nothing is recorded: this is what the screen saw since %s"):format(
     os.date("%H:%M:%S", math.floor(self.ticks[1].time)))
-end
-
---- Goes to a sample.
--- @int at its number
-function seen:go(at)
-  self.at = at
-  self.time = self.ticks[at].time
 end
 
 --- Goes some samples on, or back.
@@ -72,12 +58,10 @@ end
 -- @treturn boolean|nil nil: there is no such sample
 -- @treturn string|nil why not
 function seen:step(n)
-  local to = self.at + n
-  if not self.ticks[to] then
+  if not self.ticks[self.at + n] then
     return nil, n < 0 and "this is the first sample that is kept" or "this is the last sample; L is live"
   end
-  self:go(to)
-  return true
+  return go(self, self.at + n)
 end
 
 -- The number of the last sample at or before a time, or of the first one.
@@ -98,8 +82,7 @@ function seen:by(seconds)
   if to == self.at then
     return self:step(seconds > 0 and 1 or -1)
   end
-  self:go(to)
-  return true
+  return go(self, to)
 end
 
 --- Goes to a time.
@@ -108,16 +91,8 @@ end
 -- @treturn string|nil
 function seen:to(typed)
   local time, message = core.when(typed, os.time())
-  if not time then
-    return nil, message or ("'%s' is no time such as %s"):format(typed, past.FORMS)
-  end
-  self:go(at_of(self, time))
-  return true, time < self.ticks[1].time and "nothing is recorded, and this is the first sample that is kept" or nil
-end
-
---- Moments at which states changed are found in recordings alone.
-function seen.change()
-  return nil, "nothing is recorded: the line of states shows the changes that the screen saw"
+  return time and go(self, at_of(self, time)), not time and message or
+    time < self.ticks[1].time and "nothing is recorded, and this is the first sample that is kept" or nil
 end
 
 --- The samples of a group at the moment, and before.
@@ -126,22 +101,15 @@ end
 -- @treturn[1] sample|nil
 -- @treturn[2] nil the view was not shown then
 function seen:samples(group)
-  local now, prev, before
-  for i = self.at, 1, -1 do
-    local found = self.ticks[i].of[group]
-    if found then
-      core.sample_freeze(found, true)
-    end
-    if found and now then
-      prev, before = found, i
-      break
-    end
-    now = now or found
-    if not found and now then
-      break
-    end
+  local at = self.at
+  while self.ticks[at] and not self.ticks[at].of[group] do
+    at = at - 1
   end
-  return now, before and prev or nil
+  local now, prev = self.ticks[at] and self.ticks[at].of[group], self.ticks[at - 1] and self.ticks[at - 1].of[group]
+  for _, one in ipairs({ now, prev }) do
+    core.sample_freeze(one, true)
+  end
+  return now, prev
 end
 
 --- The line of states that the view of resources drew so far.
@@ -151,19 +119,10 @@ function seen:states(columns)
   return self.recent and (self.recent:line(columns, self.time)) or (" "):rep(columns)
 end
 
---- Since when something is not well is not known.
-function seen.since()
-  return nil, false
-end
-
---- No values of the last minute are kept.
-function seen.values()
-  return {}
-end
-
---- There is nothing to be judged later.
-function seen.work()
-  return nil
-end
+-- What recordings alone tell: changes, since when, the last minute; and there is nothing to be judged later.
+function seen.change() return nil, "nothing is recorded: the line of states shows the changes that the screen saw" end
+function seen.since() return nil, false end
+function seen.values() return {} end
+function seen.work() return nil end
 
 return seen
