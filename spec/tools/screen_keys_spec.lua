@@ -286,9 +286,9 @@ describe("what a screen saw itself", function()
     assert.is_true((s:by(-3600)))
     assert.equal(100, s.time)
     assert.is_nil((s:step(-1)))
-    local now, prev = s:samples(group)
+    local now, prev = s:samples(nil, group)
     assert.truthy(now and not prev)
-    assert.is_nil((s:samples({})))
+    assert.is_nil((s:samples(nil, {})))
     local real = core.sample_size
     core.sample_size = function() return 2 ^ 20 end
     for time = 701, 800 do

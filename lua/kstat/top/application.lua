@@ -28,14 +28,19 @@ local function given_of(section, screen)
   return given
 end
 
+-- Puts rows in an order: by the column of a title, "-TITLE": the least first, or by a function.
+local function set_order(part, sort)
+  local title = type(sort) == "string" and sort:gsub("^%-", "") or nil
+  part.sort, part.up, part.by = title, title ~= nil and title ~= sort, not title and sort or nil
+end
+
 local function new_part(section, screen, number)
   local report = section.report or section
   local given = given_of(section, screen)
-  local own = given.sort or report.sort
-  local title = type(own) == "string" and own or nil
-  return { report = report, given = given, rows = {}, order = {}, texts = {}, offset = 0, room = 0, reverse = false,
-    number = number, sort = title and title:gsub("^%-", "") or nil, up = title ~= nil and title:find("^%-") ~= nil,
-    by = type(own) == "function" and own or nil }
+  local part = { report = report, given = given, rows = {}, order = {}, texts = {}, offset = 0, room = 0,
+    reverse = false, number = number }
+  set_order(part, given.sort or report.sort)
+  return part
 end
 
 -- What is kept of a view that was shown.
@@ -54,7 +59,8 @@ local function open_view(self, view, about)
   end
   local first = shown.parts[1]
   if about and about.sort then
-    first.sort, first.up, first.by, first.is_sorted = about.sort, about.up or false, nil, true
+    set_order(first, (about.up and "-" or "") .. about.sort)
+    first.is_sorted = true
   end
   shown.groups = self.group(shown)
   return shown
@@ -201,9 +207,8 @@ local function prepare(shown, part, chain)
     end
   end
   local sort = not part.is_sorted and remembered("sort") or ""
-  local title = sort:gsub("^%-", "")
-  if report:column_of(title) then
-    part.sort, part.up, part.by = title, title ~= sort, nil
+  if report:column_of((sort:gsub("^%-", ""))) then
+    set_order(part, sort)
   end
   hidden[part.sort and report:column_of(part.sort) or 0] = nil
 end

@@ -180,23 +180,13 @@ end
 -- @treturn[2] nil
 -- @treturn[2] string
 function sampling.past(groups, p)
-  if p.is_seen then
-    for _, group in ipairs(groups) do
-      local now, prev = p:samples(group)
-      if not now then
-        return nil, "this view was not shown then; L is live"
-      end
-      group.live = group.live or group.now
-      take(group, now, prev)
-    end
-    return true
-  end
-  local now, prev = p:samples(union(groups))
-  if not now then
-    return nil, prev
-  end
+  local only = union(groups)
   for _, group in ipairs(groups) do
-    group.chain = p.chain
+    local now, prev = p:samples(only, group)
+    if not now then
+      return nil, prev
+    end
+    group.live, group.chain = group.live or not p.chain and group.now or nil, p.chain or group.chain
     take(group, now, prev)
   end
   return true

@@ -14,7 +14,7 @@ local SECONDS, BYTES = 600, 16 * 2 ^ 20
 --- Nothing yet.
 -- @treturn seen
 function seen.new()
-  return setmetatable({ ticks = {}, bytes = 0, is_seen = true }, seen)
+  return setmetatable({ ticks = {}, bytes = 0 }, seen)
 end
 
 --- Keeps the samples of a view, for ten minutes and as long as all have 16 MB.
@@ -96,11 +96,13 @@ function seen:to(typed)
 end
 
 --- The samples of a group at the moment, and before.
+-- @param _ for kstat.top.past
 -- @tparam table group
 -- @treturn[1] sample
 -- @treturn[1] sample|nil
--- @treturn[2] nil the view was not shown then
-function seen:samples(group)
+-- @treturn[2] nil
+-- @treturn[2] string the view was not shown then
+function seen:samples(_, group)
   local at = self.at
   while self.ticks[at] and not self.ticks[at].of[group] do
     at = at - 1
@@ -109,7 +111,7 @@ function seen:samples(group)
   for _, one in ipairs({ now, prev }) do
     core.sample_freeze(one, true)
   end
-  return now, prev
+  return now, now and prev or not now and "this view was not shown then; L is live" or nil
 end
 
 --- The line of states that the view of resources drew so far.
