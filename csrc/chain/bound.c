@@ -15,9 +15,9 @@ ks_bound_has(const struct ks_only *only, const struct ks_offer *offer)
 		return false;
 	if (only->n == 0)
 		return true;
-	(void)snprintf(head.ks_module, sizeof(head.ks_module), "%s", offer->module);
-	(void)snprintf(head.ks_name, sizeof(head.ks_name), "%s", offer->name);
-	(void)snprintf(head.ks_class, sizeof(head.ks_class), "%s", offer->class_);
+	ks_cut_to(head.ks_module, offer->module);
+	ks_cut_to(head.ks_name, offer->name);
+	ks_cut_to(head.ks_class, offer->class_);
 	return ks_selector_any_matches(only->selector, only->n, &head) ||
 	    (only->nalso > 0 && ks_selector_any_matches(only->also, only->nalso, &head));
 }
@@ -32,7 +32,7 @@ only_of(const struct ks_scan *scan)
 static bool
 may_match(const struct ks_pattern *p, const char *text)
 {
-	return text == NULL || ks_pattern_match(p, text, strlen(text));
+	return text == NULL || ks_pattern_matches(p, text);
 }
 
 bool
@@ -61,7 +61,7 @@ static bool
 asks_for(const struct ks_selector *s, const char *module, const char *class_, int instance, const char *name)
 {
 	return (s->module.kind == KS_PATTERN_LITERAL || s->class_.kind == KS_PATTERN_LITERAL) &&
-	    may_match(&s->module, module) && may_match(&s->class_, class_) && may_match(&s->name, name) &&
+	    may_match(&s->class_, class_) && may_match(&s->module, module) && may_match(&s->name, name) &&
 	    (instance == KS_ANY_INSTANCE || ks_selector_matches_instance(s, instance));
 }
 

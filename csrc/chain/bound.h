@@ -6,6 +6,7 @@
 #define CHAIN_BOUND_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "chain/chain.h"
 #include "source/source.h"
@@ -15,6 +16,16 @@ struct ks_bound_scan {
 	struct ks_scan base;
 	const struct ks_only *only;
 };
+
+/* Copies a text as far as a kstat has room for it. */
+static inline void
+ks_cut_to(char to[KSTAT_STRLEN], const char *from)
+{
+	size_t n = strnlen(from, KSTAT_STRLEN - 1);
+
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
 
 /* True if a selector of the bound matches the kstat that is offered. */
 bool ks_bound_has(const struct ks_only *only, const struct ks_offer *offer);

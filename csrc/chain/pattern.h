@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "kstat.h"
 
@@ -49,6 +50,15 @@ void ks_pattern_limit(struct ks_pattern *p, hrtime_t ns);
  * counts as no match; ks_pattern_trouble() tells.
  */
 bool ks_pattern_match(const struct ks_pattern *p, const char *s, size_t n);
+
+/* The same of a text: most patterns are literal or match anything, and are asked of each kstat of a chain. */
+static inline bool
+ks_pattern_matches(const struct ks_pattern *p, const char *text)
+{
+	return p->kind == KS_PATTERN_ANY ||
+	    (p->kind == KS_PATTERN_LITERAL ? *p->text == *text && strcmp(p->text, text) == 0 :
+	    ks_pattern_match(p, text, strlen(text)));
+}
 
 /*
  * Once, after a match that was given up: a line for the person, owned by the pattern. Else NULL.

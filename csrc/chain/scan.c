@@ -122,15 +122,6 @@ scan_hears(const struct ks_scan *base, uint32_t uid)
 	return only->trusted != NULL ? KS_HEARS_NOT : KS_HEARS_STRANGER;
 }
 
-static void
-cut_to(char to[KSTAT_STRLEN], const char *from)
-{
-	size_t n = strnlen(from, KSTAT_STRLEN - 1);
-
-	memcpy(to, from, n);
-	to[n] = '\0';
-}
-
 static int
 scan_offer(struct ks_scan *base, const struct ks_offer *given)
 {
@@ -141,8 +132,8 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	char module[KSTAT_STRLEN], name[KSTAT_STRLEN];
 	int namesakes = 0, rivals;
 
-	cut_to(module, offer.module);
-	cut_to(name, offer.name);
+	ks_cut_to(module, offer.module);
+	ks_cut_to(name, offer.name);
 	offer.module = module;
 	offer.name = name;
 	if (chain->plain)

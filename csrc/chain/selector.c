@@ -43,20 +43,11 @@ ks_selector_matches_instance(const struct ks_selector *s, int instance)
 	    ks_pattern_match(p, text, ks_format_i64(text, instance));
 }
 
-/* Most patterns are literal or match anything, and are asked of each kstat of a chain. */
-static inline bool
-matches(const struct ks_pattern *p, const char *text)
-{
-	return p->kind == KS_PATTERN_ANY ||
-	    (p->kind == KS_PATTERN_LITERAL ? *p->text == *text && strcmp(p->text, text) == 0 :
-	    ks_pattern_match(p, text, strlen(text)));
-}
-
 bool
 ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp)
 {
-	return matches(&s->class_, ksp->ks_class) && matches(&s->module, ksp->ks_module) &&
-	    matches(&s->name, ksp->ks_name) && ks_selector_matches_instance(s, ksp->ks_instance) &&
+	return ks_pattern_matches(&s->class_, ksp->ks_class) && ks_pattern_matches(&s->module, ksp->ks_module) &&
+	    ks_pattern_matches(&s->name, ksp->ks_name) && ks_selector_matches_instance(s, ksp->ks_instance) &&
 	    !(s->is_of_machine && ks_is_published(ksp));
 }
 

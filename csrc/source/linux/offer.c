@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/printable.h"
 #include "model/illumos.h"
 #include "model/raw_layout.h"
@@ -21,19 +22,18 @@
 static bool
 expand(char to[KSTAT_STRLEN], const char *pattern, const char *at, int instance)
 {
-	char number[16] = "";
 	size_t n = 0;
 
-	if (strchr(pattern, '#') != NULL)
-		(void)snprintf(number, sizeof(number), "%d", instance);
-	while (*pattern != '\0') {
-		size_t len = strcspn(pattern, "@#");
-		const char *s = pattern;
+	for (; *pattern != '\0' && n < KSTAT_STRLEN - 1; pattern++) {
+		char number[KS_NUMBER_MAX];
+		const char *s = *pattern == '@' ? at : number;
+		size_t len;
 
-		if (len == 0)
-			s = *pattern == '@' ? at : number;
-		pattern += len > 0 ? len : 1;
-		len = len > 0 ? len : strlen(s);
+		if (*pattern != '@' && *pattern != '#') {
+			to[n++] = *pattern;
+			continue;
+		}
+		len = s == at ? strlen(at) : ks_format_i64(number, instance);
 		len = len < KSTAT_STRLEN - 1 - n ? len : KSTAT_STRLEN - 1 - n;
 		memcpy(to + n, s, len);
 		n += len;

@@ -80,16 +80,18 @@ struct walk {
 static uint16_t
 asked_parts(const struct walk *w, int instance, const char *name)
 {
+	size_t n = name != NULL ? strlen(name) : 0;
+	char full[KSTAT_STRLEN];
 	uint16_t asked = 0;
 
+	if (name != NULL)
+		memcpy(full, name, n);
 	for (size_t i = 0; i < NPARTS && w->wanted >> i != 0; i++) {
 		const struct ks_part *part = &w->parts[i];
-		char full[KSTAT_STRLEN];
 
 		if ((w->wanted >> i & 1) == 0)
 			continue;
-		if (name != NULL)
-			(void)snprintf(full, sizeof(full), "%s%s", name, part->name + 1);
+		(void)memccpy(full + n, part->name + 1, '\0', sizeof(full) - n);
 		if (ks_scan_asks_for(w->lx->scan, part->module, part->class_, instance, name != NULL ? full : NULL))
 			asked |= (uint16_t)(1u << i);
 	}
@@ -209,7 +211,7 @@ list_one(struct walk *w, pid_t pid, pid_t tid)
 	bool is_new;
 
 	if ((unit == NULL && asked_parts(w, instance, NULL) == 0) ||
-	    ks_process_load(w->lx, &found, text, &line) != 0)
+	    ks_process_load(w->lx, &found, unit != NULL ? ks_process_of(unit) : NULL, text, &line) != 0)
 		return 0;
 	copy_name(name, &line);
 	/* Who is asked for by one name is so as long as it has that name. */

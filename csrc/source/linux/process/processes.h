@@ -37,6 +37,7 @@ struct ks_process {
 	uint64_t large[P_COUNT - P_SIZE];
 	uint64_t round;     /* the round in which it was read */
 	hrtime_t taken;     /* when */
+	hrtime_t user_taken; /* when the kernel was asked whose it is */
 	uint64_t start;     /* ticks after boot */
 	uint64_t child_faults; /* page faults of children that it waited for: no program runs without one */
 	uint16_t asked;     /* parts that somebody asks for under its name, one bit each */
@@ -95,13 +96,14 @@ int ks_process_each_of(struct ks_linux *lx, pid_t pid, const char *directory, pi
     void *arg);
 
 /*
- * Reads "stat" into p, of which pid and tid are set; ks_process_load() reads who the process belongs to, too. Returns 0
- * or an errno: ESRCH or ENOENT if the process ended, EINVAL if the text cannot be parsed.
+ * Reads "stat" into p, of which pid and tid are set; ks_process_load() reads who the process belongs to, too, unless it
+ * slept since `before` (NULL: it is not known). Returns 0 or an errno: ESRCH or ENOENT if the process ended, EINVAL if
+ * the text cannot be parsed.
  */
 int ks_process_load_stat(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
     struct ks_process_line *line);
-int ks_process_load(struct ks_linux *lx, struct ks_process *p, char text[KS_PROCESS_STAT],
-    struct ks_process_line *line);
+int ks_process_load(struct ks_linux *lx, struct ks_process *p, const struct ks_process *before,
+    char text[KS_PROCESS_STAT], struct ks_process_line *line);
 
 /*
  * Reads a file of a process (tid 0) or a thread; ks_image_text(&lx->scratch) is its contents then. Returns 0 or an
