@@ -11,7 +11,7 @@
 #include "lua/value.h"
 
 #define MOST 32   /* fields of a table */
-#define FURTHER 8 /* for which it has room: its name and such, and what the caller adds */
+#define FURTHER 8 /* for which it has room: its name and such, the few counters that moved, and what the caller adds */
 
 /* A statistic that is looked for in one kstat after the other, which have it at the same place mostly. */
 struct figure {
@@ -118,7 +118,7 @@ push_table(lua_State *L, const struct ks_lua_place *p, const struct ks_delta *d,
 {
 	int table;
 
-	lua_createtable(L, 0, values->n + changes->n + FURTHER);
+	lua_createtable(L, 0, values->n + FURTHER);
 	table = lua_gettop(L);
 	ks_lua_setstring(L, "name", d->now->ks_name);
 	ks_lua_setinteger(L, "instance", d->now->ks_instance);

@@ -24,6 +24,23 @@ local function figures(x, selectors, values, changes, without)
   return list or error(message, 0)
 end
 
+-- What is asked of all processes, most often.
+local LEVELS = { letter = "state", ppid = "ppid", euid = "euid", nlwp = "nlwp" }
+local CHANGES = { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
+
+local latest = setmetatable({}, { __mode = "v" }) -- the list, as long as somebody has it, and its difference
+
+--- The processes of a difference. Several ask for them at a tick: they have one list, which is made once.
+-- @tparam difference d
+-- @treturn {table,...} see core.figures(): `letter` (the state), `ppid`, `euid` and `nlwp` of each, and what they
+-- counted: `utime`, `stime`, `cutime`, `cstime`
+function ended.processes(d)
+  if latest.d ~= d or not latest.list then
+    latest.d, latest.list = d, figures(d, PROCESS, LEVELS, CHANGES)
+  end
+  return latest.list
+end
+
 local function by_pid(list)
   local of = {}
   for _, p in ipairs(list) do
@@ -75,7 +92,7 @@ function ended.cpu(d, prev, list)
   if found[d] then
     return found[d]
   end
-  list = prev and (list or figures(d, PROCESS, {}, { cutime = "cutime", cstime = "cstime" })) or {}
+  list = prev and (list or ended.processes(d)) or {}
   local used, gone = of_children(list, "cutime", "cstime"), {}
   local missing = next(used) and figures(prev, PROCESS, CPU, nil, d) or {}
   local there = missing[1] and by_pid(list) -- under another name, after an exec

@@ -96,7 +96,7 @@ end
 -- @treturn function
 function culprits.cpu(d, prev)
   return function()
-    local list = all_processes(d, { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" })
+    local list = ended.processes(d)
     local children = ended.cpu(d, prev, list)
     return top(list, function(p)
       local time = per_second(p, p.utime, p.stime, children[p.instance])

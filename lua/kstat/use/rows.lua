@@ -113,10 +113,12 @@ end
 --- Completes a row: what is too much, and who is to blame for it, which is found only now.
 -- @tparam table row of measure() or states()
 function rows.tell(row)
+  local known = {} -- several reasons may have the same function
   for _, reason in ipairs(row.because) do
     local who = reason.who
     if type(who) == "function" then
-      who = who()
+      known[who] = known[who] or who() or ""
+      who = known[who]
     end
     reason.what, reason.who = reason.limit[3] .. " " .. limits.amount(reason.value, reason.limit.unit), who or ""
   end

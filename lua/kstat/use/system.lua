@@ -3,12 +3,12 @@
 -- @module kstat.use.system
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
+local ended = require("kstat.ended")
 local figures = require("kstat.use.figures")
 local selector = require("kstat.selector")
 
 local now = figures.now
-local PROCESSES, WITH_DESCRIPTORS = { selector.compile({ class = "process" }) },
-  { selector.compile({ class = "process_fd" }) }
+local WITH_DESCRIPTORS = { selector.compile({ class = "process_fd" }) }
 
 local limits = {
   { "process", "utilization", "descriptors", unit = "%", warning = 90, file = "/proc/PID/fd, /proc/PID/limits",
@@ -89,29 +89,26 @@ local function state_in(sample, p)
   return k and k:get("state")
 end
 
--- Whether a group was stopped by somebody, as `docker pause` does.
-local function is_frozen(p)
-  return type(p.wchan) == "string" and p.wchan:find("refrigerator", 1, true) ~= nil
-end
-
--- Whether a process in state D was not woken all the time; those of the kernel aside.
+-- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside, and those of
+-- a group that was stopped by somebody, as `docker pause` does.
 local function is_stuck(d, prev, p)
   local k = d:lookup("process", p.instance, p.name)
+  local where = now(k, "wchan", "string")
   return (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 and prev and
-    state_in(prev, p) == "D"
+    state_in(prev, p) == "D" and not (where and where:find("refrigerator", 1, true)), where
 end
 
 -- Processes that are stuck; parents of zombies with their number, and how many these are; and all processes.
 local function in_trouble(d, prev)
   local stuck, parents, zombies = {}, {}, 0
-  local idle, list = not is_any_disk_busy(d), assert(core.figures(d, PROCESSES, { state = "state", ppid = "ppid",
-    wchan = "wchan", euid = "euid", nlwp = "nlwp" }))
+  local idle, list = not is_any_disk_busy(d), ended.processes(d)
   for _, p in ipairs(list) do
-    if p.state == "Z" and (not prev or state_in(prev, p) == "Z") then
+    if p.letter == "Z" and (not prev or state_in(prev, p) == "Z") then
       local parent = type(p.ppid) == "number" and p.ppid or 0
       zombies, parents[parent] = zombies + 1, (parents[parent] or 0) + 1
-    elseif p.state == "D" and idle and not is_frozen(p) and is_stuck(d, prev, p) then
-      stuck[#stuck + 1] = culprits.name(p) .. (p.wchan and " in " .. p.wchan or "")
+    elseif p.letter == "D" and idle then
+      local is, where = is_stuck(d, prev, p)
+      stuck[#stuck + 1] = is and culprits.name(p) .. (where and " in " .. where or "") or nil
     end
   end
   return stuck, parents, zombies, list

@@ -141,9 +141,12 @@ end
 
 local BY_IO = { ["READ/s"] = true, ["WRITE/s"] = true, ["IO/s"] = true }
 
--- A row for each process. values: what is asked of all of them at once.
-local function all_rows(d, now, prev, has_io, values)
-  local list, message = core.figures(d, PROCESS, values or {}, prev and CHANGES)
+-- A row for each process. list: them, if they are known; values: else what is asked of all of them at once.
+local function all_rows(d, now, prev, has_io, values, list)
+  local message
+  if not list then
+    list, message = core.figures(d, PROCESS, values or {}, prev and CHANGES)
+  end
   if not list then
     error(message, 0)
   end
@@ -204,7 +207,7 @@ end
 local function telling(d, now, prev, options)
   local verdict = options.screen and options.screen.verdict or {}
   local by_io = FIGURES[verdict.resource] == "io"
-  local list = all_rows(d, now, prev, by_io)
+  local list = all_rows(d, now, prev, by_io, nil, prev and ended.processes(d))
   local figure, found = figure_of(verdict, list), {}
   for _, row in ipairs(list) do
     found[#found + 1] = (row[figure] or 0) > 0 and row or nil
