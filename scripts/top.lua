@@ -94,7 +94,7 @@ local function show(what, given)
   if what.batch or not top.possible() then
     what.remembered = nil
     run = require("kstat.top.batch").run
-    what.count, what.interval = not given.interval and 1 or given.count, given.interval or 1
+    what.count, what.interval, what.step = not given.interval and 1 or given.count, given.interval or 1, given.interval
   elseif what.is_replay then
     what.past, what.only_past = open_past(given), given.replay ~= nil or is_past({})
     add(what.past and what.past.chain)

@@ -128,3 +128,24 @@ describe("the screen on a terminal", function()
     assert.equal(0, assert_given_back())
   end)
 end)
+
+describe("frames without a terminal", function()
+  it("are steps of the past, or the whole of the time that was asked for", function()
+    local function heads(...)
+      local r = run.run({ "kstatlua", "top", "-b", "--view", "processes", "-r", "spec/vectors/past/faults.rec",
+        env = { TZ = "UTC" }, ... })
+      assert.same({ 0, "" }, { r.status, r.err })
+      local list = {}
+      for time, length in r.out:gmatch("%-23 (%d%d:%d%d:%d%d) PAST (%d+s)") do
+        list[#list + 1] = time .. " " .. length
+      end
+      return table.concat(list, ", ")
+    end
+    assert.equal("04:53:59 59s, 04:54:59 60s, 04:55:59 60s", heads("--from", "04:53:00", "--to", "04:55:59", "60"))
+    assert.equal("04:53:59 59s", heads("--from", "04:53:00", "--to", "04:56:00", "60", "1"))
+    assert.equal("04:56:00 180s", heads("--from", "04:53:00", "--to", "04:56:00"))
+    local r = run.run({ "kstatlua", "top", "-b", "-r", "spec/vectors/past/faults.rec", "--from", "04:53:00", "--to",
+      "04:53:00", "60", env = { TZ = "UTC" } })
+    assert.same({ 1, "top: no interval lies in that time: it takes two samples\n" }, { r.status, r.err })
+  end)
+end)

@@ -31,7 +31,7 @@ end
 -- Puts rows in an order: by the column of a title, "-TITLE": the least first, or by a function.
 local function set_order(part, sort)
   local title = type(sort) == "string" and sort:gsub("^%-", "") or nil
-  part.sort, part.up, part.by = title, title ~= nil and title ~= sort, not title and sort or nil
+  part.sort, part.up, part.by = title, title ~= nil and title ~= sort, type(sort) == "function" and sort or nil
 end
 
 local function new_part(section, screen, number)
@@ -206,8 +206,8 @@ local function prepare(shown, part, chain)
       hidden[i], forced[i] = how == "hide" or nil, how == "keep" or nil
     end
   end
-  local sort = not part.is_sorted and remembered("sort") or ""
-  if report:column_of((sort:gsub("^%-", ""))) then
+  local sort = not part.is_sorted and remembered("sort")
+  if sort and report:column_of((sort:gsub("^%-", ""))) then
     set_order(part, sort)
   end
   hidden[part.sort and report:column_of(part.sort) or 0] = nil

@@ -1,7 +1,7 @@
 --- Frames of a screen as plain text, one below the other: for pipes, files, and terminals that can do nothing.
 --
 -- A frame is as large as a window at most. Its first line is the only one that does not begin with a blank, and an
--- empty line ends it. All are of whole intervals.
+-- empty line ends it. All are of whole intervals, of the past of whole steps.
 --
 -- @module kstat.top.batch
 local application = require("kstat.top.application")
@@ -60,13 +60,13 @@ end
 
 --- Prints frames until the source ends, a signal comes, or there were `count` of them.
 -- @tparam table given as of kstat.top.run: `views`, `view`, `about`, `filter`, `open`, `interval`, `count`, `host`,
--- `color`, `is_replay`
+-- `color`, `is_replay`; `step` (?number): the interval, if somebody gave one
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string what could not be read
 -- @raise tool.stop's, if standard output cannot be written
 function batch.run(given)
-  local samples = sampling.new(given.open, given.is_replay, true)
+  local samples = sampling.new(given.open, given.is_replay, { step = given.step })
   local app = application.new({ views = given.views, view = given.view, about = given.about, filter = given.filter,
     interval = given.interval, host = given.host or machine.host(), coloured = given.color == "always", strict = true,
     group = sampling.group, window = picture.terminal() })
@@ -74,13 +74,13 @@ function batch.run(given)
   local deadline, only = core.gethrtime(), nil
   core.looping(true)
   repeat
-    local ok, complete = samples:live(groups, app.interval)
+    local ok, complete, errname = samples:live(groups, app.interval)
     if not ok then
       core.looping(false)
       if only and shown == 0 then
         print_frame(only) -- a source of one sample has no interval
       end
-      return ok == false or nil, complete
+      return errname == "ENODATA" and tool.stop(1, complete) or ok == false or nil, complete
     end
     only = tick(app, groups, complete)
     shown = shown + (only and 0 or 1)

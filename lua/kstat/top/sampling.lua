@@ -7,6 +7,7 @@
 local core = require("kstat.core")
 local machine = require("kstat.top.machine")
 local selector = require("kstat.selector")
+local step = require("kstat.step")
 
 local sampling = {}
 sampling.__index = sampling
@@ -14,11 +15,11 @@ sampling.__index = sampling
 --- New samples.
 -- @func open fun(only, published): a chain, or nil and a message; see kstat.tool.open
 -- @tparam[opt] boolean is_replay whether it opens a replay, of which there is one: all views share its chain
--- @tparam[opt] boolean from_first whether the first interval is to be known of all rows, and not of those alone that
--- its begin shows
+-- @tparam[opt] table frames of those who show whole intervals alone: the first one is known of all rows, and not of
+-- those alone that its begin shows, and a replay goes by steps (kstat.step) of `step` seconds (?number)
 -- @treturn sampling
-function sampling.new(open, is_replay, from_first)
-  return setmetatable({ open = open, is_replay = is_replay, from_first = from_first }, sampling)
+function sampling.new(open, is_replay, frames)
+  return setmetatable({ open = open, is_replay = is_replay, frames = frames }, sampling)
 end
 
 local function add_all(list, more)
@@ -87,6 +88,21 @@ local function open(self, group)
   return chain, message
 end
 
+-- The next step of a replay; results as those of advance().
+local function advance_step(self, group)
+  if group.now then
+    core.sample_freeze(group.now)
+  end
+  local now, prev, errname = self.steps:next(group.now)
+  if now then
+    take(group, now, prev)
+    return true
+  elseif prev then
+    return nil, prev, errname
+  end
+  return false
+end
+
 -- The selectors of all groups; nil: one of them reads everything.
 local function union(groups)
   local only = {}
@@ -108,7 +124,8 @@ local function advance(self, group, oldest, select, stay)
     if not group.chain then
       return nil, message
     end
-  elseif not stay then
+    self.steps = self.is_replay and self.frames and step.new(group.chain, self.frames.step, select, {})
+  elseif not stay and not self.steps then
     core.sample_freeze(group.now)
     local ok
     ok, message = group.chain:update()
@@ -117,6 +134,9 @@ local function advance(self, group, oldest, select, stay)
     elseif group.chain:ended() then
       return false
     end
+  end
+  if self.steps then
+    return advance_step(self, group)
   end
   local before = not stay and group.now or nil
   local now
@@ -142,6 +162,7 @@ end
 -- @treturn[1] boolean whether each group has an earlier sample
 -- @treturn[2] nil
 -- @treturn[2] string what could not be read
+-- @treturn[2] string|nil the name of the error
 function sampling:live(groups, interval, again)
   local oldest = core.gethrtime() - 1e9 * math.max(3 * interval, 2)
   local complete = true
@@ -151,10 +172,10 @@ function sampling:live(groups, interval, again)
       take(group, groups[1].now, groups[1].prev)
     else
       -- A replay may have two samples, and the first one is not asked for all that the second one is.
-      local select = self.is_replay and union(groups) or self.from_first and not group.now and group.only or nil
-      local ok, message = advance(self, group, oldest, select, self.is_replay and again)
+      local select = self.is_replay and union(groups) or self.frames and not group.now and group.only or nil
+      local ok, message, errname = advance(self, group, oldest, select, self.is_replay and again)
       if not ok then
-        return ok, message
+        return ok, message, errname
       end
     end
     complete = complete and group.prev ~= nil

@@ -30,7 +30,7 @@ local KEPT = 100000 -- intervals, then all are forgotten
 -- @treturn[2] nil
 -- @treturn[2] string what is wrong
 function history.open(source)
-  local list = selector.list((table.unpack or unpack)(resources.select({})))
+  local list = selector.list((table.unpack or unpack)(resources.select({}, true)))
   local bounded = { only = list }
   for key, value in pairs(source) do
     bounded[key] = value

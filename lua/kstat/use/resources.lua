@@ -49,8 +49,9 @@ end
 
 --- The kstats that are needed.
 -- @tparam {string,...} names what is looked at: names of resources, or anything
+-- @tparam[opt] boolean only_states nobody is named, so that what processes read and write is not needed
 -- @treturn {selector,...}
-function resources.select(names)
+function resources.select(names, only_states)
   local list, processes = {}, false
   for _, part in ipairs(parts_of(names)) do
     for _, selector in ipairs(part.select) do
@@ -58,8 +59,8 @@ function resources.select(names)
     end
     processes = processes or part.processes
   end
-  for _, selector in ipairs(processes and culprits.select or {}) do
-    list[#list + 1] = selector
+  for i = 1, processes and (only_states and 1 or #culprits.select) or 0 do
+    list[#list + 1] = culprits.select[i]
   end
   return list
 end
