@@ -16,6 +16,8 @@
 #define LIMIT(stat, key, desc) \
 	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_LIMIT, KSTAT_DATA_UINT64, "", key, desc)
 
+enum { T_THREADS, T_RUNNING, T_PROCESSES = 17, T_OWN_PIDS };
+
 static const struct ks_field table_fields[] = {
 	GAUGE("threads", NULL, "processes and threads on the machine"),
 	GAUGE("threads_running", NULL, "processes and threads that run or wait for a CPU"),
@@ -37,6 +39,10 @@ static const struct ks_field table_fields[] = {
 	    "what the kernel promises: 0 what seems possible, 1 everything, 2 up to CommitLimit"),
 	KS_COUNT_K("hung_tasks", KSTAT_DATA_UINT64, "kernel/hung_task_detect_count",
 	    "tasks that were found to wait for too long without a break"),
+	[T_PROCESSES] = GAUGE("processes", NULL,
+	    "processes on the machine, those included that are hidden or in other PID name spaces"),
+	[T_OWN_PIDS] = GAUGE("own_pids", NULL,
+	    "1 if those who read have a PID name space of their own, as in a container"),
 	KS_FIELD_END
 };
 
@@ -46,10 +52,16 @@ have_threads(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *de
 {
 	const struct ks_image *im = ks_linux_try(lx, &ks_loadavg_file);
 	struct ks_text t, word;
+	int64_t processes = ks_linux_all_processes(lx);
+	int own_pids = ks_linux_has_own_pids(lx);
 	uint64_t running, all;
 
 	(void)dir;
 	(void)dev;
+	if (processes >= 0)
+		ks_have(vals, T_PROCESSES, (uint64_t)processes);
+	if (own_pids >= 0)
+		ks_have(vals, T_OWN_PIDS, (uint64_t)own_pids);
 	if (im == NULL)
 		return;
 	t = ks_text_of(im->data, im->len);
@@ -59,8 +71,8 @@ have_threads(struct ks_linux *lx, const struct ks_dir *dir, struct ks_device *de
 		return;
 	t.p++;
 	if (ks_text_u64(&t, &all)) {
-		ks_have(vals, 0, all);
-		ks_have(vals, 1, running);
+		ks_have(vals, T_THREADS, all);
+		ks_have(vals, T_RUNNING, running);
 	}
 }
 

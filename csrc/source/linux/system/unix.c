@@ -132,31 +132,29 @@ count_proc(const struct ks_linux *lx, bool processes, bool stop_early)
 	return count;
 }
 
-/* Processes there are; -1 if not known. */
-static int64_t
-count_processes(struct ks_linux *lx)
+int64_t
+ks_linux_all_processes(const struct ks_linux *lx)
 {
+	int fixed = lx->root[KS_ROOT_PROC].kernel ? count_proc(lx, false, true) : -1;
 	struct stat st;
 
-	int proc = lx->root[KS_ROOT_PROC].fd, fixed;
-
-	/*
-	 * The link count of /proc is 2, plus its fixed directories, plus the processes of the whole
-	 * machine: one call instead of a walk over all of them. In a container we show its own.
-	 */
-	if (!lx->root[KS_ROOT_PROC].kernel || fstatat(proc, "self/ns/pid", &st, 0) != 0 ||
-	    st.st_ino != INIT_PID_NS)
-		return count_proc(lx, true, false);
-	fixed = count_proc(lx, false, true);
 	if (fixed < 0)
 		return -1;
-	if (fstat(proc, &st) != 0) {
+	if (fstat(lx->root[KS_ROOT_PROC].fd, &st) != 0) {
 		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
 		return -1;
 	}
-	if ((int64_t)st.st_nlink <= fixed + 2)
+	return (int64_t)st.st_nlink <= fixed + 2 ? -1 : (int64_t)st.st_nlink - fixed - 2;
+}
+
+int
+ks_linux_has_own_pids(const struct ks_linux *lx)
+{
+	struct stat st;
+
+	if (!lx->root[KS_ROOT_PROC].kernel || fstatat(lx->root[KS_ROOT_PROC].fd, "self/ns/pid", &st, 0) != 0)
 		return -1;
-	return (int64_t)st.st_nlink - fixed - 2;
+	return st.st_ino != INIT_PID_NS;
 }
 
 static int
@@ -167,7 +165,8 @@ read_misc(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct ks_values vals = { .have = 0 };
 	uint64_t v;
 	uint32_t online = 0;
-	int64_t nproc = count_processes(lx);
+	/* In a container we show its own. */
+	int64_t nproc = ks_linux_has_own_pids(lx) == 0 ? ks_linux_all_processes(lx) : count_proc(lx, true, false);
 
 	(void)unit;
 	for (uint32_t i = 0; i < cpus->n; i++)
