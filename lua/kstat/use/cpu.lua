@@ -31,9 +31,10 @@ local limits = {
     reason = "Share of the time that the CPU with most of it spent in interrupts: who is bound to it stands still, " ..
       "and what it does not get done in time is dropped." },
   { "cpu", "saturation", "steal", unit = "%", critical = 10, file = "/proc/stat: steal",
-    reason = "The hypervisor gave this time to other machines while work was ready here." },
+    reason = "The hypervisor gave this time to other machines while work was ready here.",
+    nobody = "the hypervisor did it" },
   { "cpu", "errors", "machine checks", unit = "", critical = 1, file = "/proc/interrupts: MCE",
-    reason = "The hardware found an error of a CPU, a cache, a bus or memory." },
+    reason = "The hardware found an error of a CPU, a cache, a bus or memory.", nobody = "the hardware did it" },
   { "cpu", "errors", "throttled", unit = "", critical = 1,
     file = "/sys/devices/system/cpu/cpu*/thermal_throttle",
     reason = "A core or chip was slowed down because it was too hot: its cooling fails. The most of any CPU." },

@@ -5,6 +5,7 @@
 local core = require("kstat.core")
 local ended = require("kstat.ended")
 local figures = require("kstat.use.figures")
+local reader = require("kstat.use.reader")
 local selector = require("kstat.selector")
 local text_of = require("kstat.text")
 
@@ -28,7 +29,7 @@ end
 
 local MOST = 3 -- names
 local LEAST = 0.2 -- of the first one's figure
-local SHARE = 0.1 -- of what all processes together have: who has less is no culprit
+local SHARE = 0.1 -- of what is used: who has less is no culprit
 
 -- A number of bytes, as people read it.
 local function bytes(n)
@@ -48,8 +49,8 @@ function culprits.name(k)
 end
 
 -- The names of those kstats that have most of a figure, with the figure if there is a format; nil: none has any.
--- share: who has less of the sum is not named
-local function top(list, figure, name, format, share)
+-- whole: how much is used, by those that are not seen, too; who has less than a tenth is not named. false: all are
+local function top(list, figure, name, format, whole)
   local found, sum = {}, 0
   for i = 1, #list do
     local n = figure(list[i])
@@ -60,12 +61,11 @@ local function top(list, figure, name, format, share)
   table.sort(found, function(a, b) return a.n > b.n or a.n == b.n and a.i < b.i end)
   local names = {}
   for i = 1, math.min(#found, MOST) do
-    if found[i].n >= math.max(LEAST * found[1].n, (share or 0) * sum) then
+    if found[i].n >= math.max(LEAST * found[1].n, whole == false and 0 or SHARE * math.max(sum, whole or 0)) then
       names[i] = name(found[i].k) .. (format and " " .. format(found[i].n) or "")
     end
   end
-  return names[1] and table.concat(names, ", ") or found[1] and share and
-    ("nobody can be named: each of %d has less than a tenth"):format(#found) or nil
+  return names[1] and table.concat(names, ", ") or nil
 end
 
 local function add(sum, n)
@@ -90,6 +90,17 @@ local function all_processes(d, changes, values)
   return assert(core.figures(d, PROCESSES, values or {}, changes))
 end
 
+--- Why nobody is to blame of those that are seen.
+-- @tparam difference d
+-- @treturn string
+function culprits.nobody(d)
+  local list = all_processes(d, {})
+  local unseen = reader.unseen(d, list)
+  return reader.is_contained(d) and "nobody in this container" or "nobody can be named: " ..
+    (not list[1] and "processes were not looked at" or unseen and ("%d processes are not seen"):format(unseen) or
+    "no process has a tenth of it")
+end
+
 --- Those that use most CPU time, in percent of one CPU, with their children that ended.
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample
@@ -98,10 +109,12 @@ function culprits.cpu(d, prev)
   return function()
     local list = ended.processes(d)
     local children = ended.cpu(d, prev, list)
+    local busy = figures.sum_of(figures.select(d, "cpu::sys"), "cpu_nsec_user", "cpu_nsec_kernel")
+    local cpus = busy and d.elapsed > 0 and busy / d.elapsed / 1e7 or nil -- percent of one
     return top(list, function(p)
       local time = per_second(p, p.utime, p.stime, children[p.instance])
       return time and time >= 1e7 and time / 1e7
-    end, culprits.name, function(n) return ("%.0f%%"):format(n) end, SHARE)
+    end, culprits.name, function(n) return ("%.0f%%"):format(n) end, cpus)
   end
 end
 
@@ -110,8 +123,10 @@ end
 -- @treturn function
 function culprits.memory(d)
   return function()
+    local info = d:lookup("unix", 0, "meminfo")
+    local total, left = figures.now(info, "MemTotal"), figures.now(info, "MemAvailable")
     return top(all_processes(d, {}, { rssize = "rssize" }), function(p) return number(p.rssize) end, culprits.name,
-      bytes, SHARE)
+      bytes, total and left and total - left)
   end
 end
 
@@ -129,7 +144,8 @@ end
 function culprits.faulting(d)
   return function()
     return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, p.majf) end, culprits.name,
-      function(n) return ("%.0f faults/s"):format(n) end, SHARE)
+      function(n) return ("%.0f faults/s"):format(n) end,
+      figures.per_second(d:lookup("unix", 0, "vm_events"), "pgmajfault"))
   end
 end
 
@@ -162,7 +178,7 @@ function culprits.threads(d)
       sums[p.name] = (sums[p.name] or 0) + (number(p.nlwp) or 0)
     end
     return top(first, function(p) return sums[p.name] end, function(p) return quoted(p.name) end,
-      function(n) return ("%d threads"):format(n) end)
+      function(n) return ("%d threads"):format(n) end, false)
   end
 end
 
@@ -170,8 +186,9 @@ end
 -- @tparam difference d
 -- @tparam sample|nil prev the earlier sample; nil: children that ended are not known
 -- @number[opt=0] least bytes: who moved fewer is not named, because not all were looked at in the earlier sample
+-- @tparam[opt] kstat disk the one that is used
 -- @treturn function
-function culprits.io(d, prev, least)
+function culprits.io(d, prev, least, disk)
   local function rate(n) return bytes(n) .. "/s" end
   local function moving()
     local read, written = ended.io(d, prev)
@@ -186,7 +203,7 @@ function culprits.io(d, prev, least)
       return n and n * p.elapsed >= (least or 0) and n
     end, function(p)
       return p.of and "ended children of " .. culprits.name(p.of) or culprits.name(p)
-    end, rate, SHARE)
+    end, rate, figures.per_second(disk, "nread", "nwritten"))
   end
   return function()
     return moving() or
@@ -205,7 +222,7 @@ function culprits.groups(d, figure, format)
     for _, k in ipairs(figures.select(d, "class cgroup")) do
       list[#list + 1] = k.name ~= "/" and k or nil
     end
-    return top(list, figure, function(k) return quoted(k.name) end, format)
+    return top(list, figure, function(k) return quoted(k.name) end, format, false)
   end
 end
 

@@ -103,7 +103,7 @@ local function one(d, k, stalled, prev, kept)
   local rotational = now(beside("dev"), "rotational") == 1
   local state = d:lookup("zfs/" .. k.name, 0, "state")
   local is_dead, life = is_not_live(d, k)
-  local users = culprits.io(d, prev, kept and not kept.has_io and half_of(k) or nil)
+  local users = culprits.io(d, prev, kept and not kept.has_io and half_of(k) or nil, k)
   return {
     busy = busy, queue = queue,
     ["busy rotational"] = rotational and queue and queue >= 2 and busy or nil,

@@ -32,7 +32,8 @@ local limits = {
     reason = "Share of the pages that a node had to get from another one, because it had none left: memory or " ..
       "programs are unevenly spread. Less than a thousand a second are not counted." },
   { "memory", "errors", "oom kills", unit = "", critical = 1, file = "/proc/vmstat: oom_kill",
-    reason = "A process was killed for want of memory, of the machine or of its control group." },
+    reason = "A process was killed for want of memory, of the machine or of its control group.",
+    nobody = "it was the memory of the machine, or its group is gone" },
   { "memory", "errors", "uncorrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ue_count",
     reason = "Memory returned wrong data." },
   { "memory", "errors", "corrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ce_count",
@@ -73,6 +74,10 @@ local function measure(d, add)
   local is_short = not left or left < SHORT or (waits or 0) >= WAITS
   local users, swapping = culprits.pressure(d), culprits.swapping(d)
   local elsewhere, node = foreign(d)
+  local function broken(what)
+    local n, k = figures.most(controllers, function(k) return count(k, what) end)
+    return n and k.name
+  end
   add("memory", "all", {
     used = left and math.max(100 - left, 0), pressure = waits,
     ["stalled allocations"] = not waits and per_second(events, unpack(ALLOCSTALL)) or nil,
@@ -83,6 +88,7 @@ local function measure(d, add)
   }, {
     used = culprits.memory(d), pressure = users, ["all stalled"] = users, ["stalled allocations"] = users,
     ["swapped out"] = swapping, ["swapped in"] = swapping, ["from other nodes"] = node and "node " .. node.instance,
+    uncorrected = broken("ue_count"), corrected = broken("ce_count"),
     ["oom kills"] = culprits.groups(d, function(k) return count(k, "oom_kills") end),
   })
   local swap, free = now(info, "SwapTotal"), now(info, "SwapFree")

@@ -8,13 +8,15 @@
 -- compared with.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
--- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`.
+-- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`; and
+-- `nobody`, why nobody can be named, where that is not the processes' fault.
 -- A report shows the value that exceeds its limit most, or else the first one that could be read. Of those that are
 -- `quiet` it then shows 0, because their values say nothing below the limit.
 --
 -- @module kstat.use.resources
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
+local reader = require("kstat.use.reader")
 
 local resources = {}
 
@@ -52,7 +54,7 @@ end
 -- @tparam[opt] boolean only_states nobody is named, so that what processes read and write is not needed
 -- @treturn {selector,...}
 function resources.select(names, only_states)
-  local list, processes = {}, false
+  local list, processes = { reader.select }, false
   for _, part in ipairs(parts_of(names)) do
     for _, selector in ipairs(part.select) do
       list[#list + 1] = selector
@@ -72,11 +74,12 @@ end
 -- @tparam {string,...} names as for select()
 -- @tparam[opt] table kept of who measures often: `now`, the later sample, and `has_io`, whether the earlier one has
 -- what all processes read and wrote. What is slow to read and to change is measured every few seconds, and kept there
--- @treturn {table,...} `resource` and `name` of each, `values`, who is to blame (`who`) and `k`, as add() got them
+-- @treturn {table,...} `resource` and `name` of each, `values`, who is to blame (`who`) and `k`, as add() got them;
+-- `d`; `of_host`, see kstat.use.reader
 function resources.measure(d, prev, names, kept)
   local list = {}
   local function add(resource, name, values, who, k)
-    list[#list + 1] = { resource = resource, name = name, values = values, who = who or {}, k = k }
+    list[#list + 1] = { resource = resource, name = name, values = values, who = who or {}, k = k, d = d }
   end
   local function is_new(k)
     return prev and k.crtime > core.sample_taken(prev)
@@ -84,7 +87,7 @@ function resources.measure(d, prev, names, kept)
   for _, part in ipairs(parts_of(names)) do
     part.measure(d, add, is_new, prev, kept)
   end
-  return list
+  return reader.order(d, list)
 end
 
 return resources

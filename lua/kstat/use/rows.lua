@@ -62,7 +62,7 @@ end
 -- The row of a resource that was measured.
 local function row_of(measured, steady)
   local row = { resource = measured.resource, name = measured.name, k = measured.k, values = measured.values,
-    because = {} }
+    because = {}, d = measured.d, who_of = measured.who, of_host = measured.of_host }
   for _, limit in ipairs(limits.of[measured.resource]) do
     local value = measured.values[limit[3]]
     if value then
@@ -110,16 +110,21 @@ function rows.title(row)
   return row.name == "all" and row.resource or row.resource .. " " .. row.name
 end
 
+-- Why nobody can be named, by resource; of others the name of the row says what is sick.
+local NOBODY = { network = "the kernel counts for all connections together", clock = "who kept it is not known",
+  table = "the kernel counts for all together", swap = "the kernel counts for all together" }
+
 --- Completes a row: what is too much, and who is to blame for it, which is found only now.
 -- @tparam table row of measure() or states()
 function rows.tell(row)
   local known = {} -- several reasons may have the same function
   for _, reason in ipairs(row.because) do
-    local who = reason.who
+    local who, nobody = reason.who, reason.limit.nobody or NOBODY[row.resource]
     if type(who) == "function" then
-      known[who] = known[who] or who() or ""
+      known[who] = known[who] or who() or not nobody and row.d and culprits.nobody(row.d) or ""
       who = known[who]
     end
+    who = who and who ~= "" and who or nobody and "nobody can be named: " .. nobody
     reason.what, reason.who = reason.limit[3] .. " " .. limits.amount(reason.value, reason.limit.unit), who or ""
   end
   row.why, row.who, row.reasons = texts_of(row.because), all_culprits(row.because), texts_of(row.because, true)
@@ -144,8 +149,8 @@ end
 -- @treturn {table,...} each with `resource`, `name`, `severity` (?integer: 0 to 2, nil: nothing is known) and `state`
 -- (its name), `utilization` and `saturation` with what is shown of them (`_of`), its unit (`_unit`) and severity
 -- (`_severity`), `errors`, and `because`, what exceeds its limit: `limit`, `value`, `severity`, `who`, see tell(); the
--- `values` that were measured, the `k` (?kstat) that it is about, and what is `nearest` (?table) to its limit: `limit`,
--- `value`
+-- `values` that were measured, who is to blame by value (`who_of`), the `k` (?kstat) that it is about, `of_host`, see
+-- kstat.use.reader, and what is `nearest` (?table) to its limit: `limit`, `value`
 function rows.measure(d, prev, names, steady, kept)
   local list = resources.measure(d, prev, names or {}, kept)
   for i = 1, #list do

@@ -5,6 +5,7 @@ local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local ended = require("kstat.ended")
 local figures = require("kstat.use.figures")
+local reader = require("kstat.use.reader")
 local selector = require("kstat.selector")
 
 local now = figures.now
@@ -25,7 +26,10 @@ local limits = {
       "system is frozen, or its server or device does not answer. Groups that somebody stopped do not count." },
   { "process", "errors", "zombies", unit = "", warning = 50, file = "/proc/PID/stat: state Z",
     reason = "Processes that ended and that their parent did not wait for all the time: each holds a number until " ..
-      "that ends." },
+      "that ends.", nobody = "their parent is not seen" },
+  { "process", "utilization", "not seen", unit = "", quiet = true, file = "/proc: number of links",
+    reason = "Processes of the machine that are hidden from this user (hidepid), or in other PID name spaces than " ..
+      "that of this container: nobody of them is named." },
   { "process", "saturation", "blocked", unit = "", warning = 20, critical = 100, quiet = true,
     file = "/proc/stat: procs_blocked",
     reason = "Tasks that waited for I/O at both ends of the interval, where the kernel does not tell pressure." },
@@ -145,7 +149,7 @@ local function processes(d, add, prev, kept)
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
     ["threads of a user"] = threads, ["threads used up"] = threads,
-    stuck = list[1] and #stuck or nil, zombies = zombies, blocked = blocked,
+    stuck = list[1] and #stuck or nil, zombies = zombies, blocked = blocked, ["not seen"] = reader.unseen(d, list),
   }, { descriptors = who, ["descriptors used up"] = who, ["threads of a user"] = user,
     ["threads used up"] = user, zombies = parent_of(d, parents),
     stuck = table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
