@@ -7,6 +7,7 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local limits = require("kstat.use.limits")
+local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
@@ -15,6 +16,7 @@ local tool = require("kstat.tool")
 -- --- rows ----------------------------------------------------------------------------------------
 
 local is_replay
+local plain = {} -- what those keep who have no screen
 
 -- Tells those who ask for processes, and on a terminal those who look at all resources, that a recording has none:
 -- processes are in it only if they were named.
@@ -29,27 +31,51 @@ local function check_processes(d, options)
   end
 end
 
-local told -- that pressure is not known
-
 -- Tells people once what the verdict on the whole machine goes without.
-local function check_pressure(d, options)
-  local is_quiet = told or options.screen and options.screen.height
-  if not (is_quiet or is_replay or tool.format(options) or options.operands[1] or d:lookup("pressure", 0, "cpu")) then
-    told = true
-    tool.warn_later({ "pressure is not known; the kernel has it with psi=1" })
+local function check_lacks(d, list, options)
+  if not (plain.told or is_replay or tool.format(options) or options.operands[1]) then
+    plain.told = true
+    tool.warn_later(reader.lacks(d, list))
+  end
+end
+
+local PATIENCE = 2e9 -- ns for which a recording is judged to say since when
+
+-- The past of a moment that was asked for: what it is judged by, since when; nil: it cannot be read.
+local function past_of(options)
+  local source = tool.past(options)
+  source = { capture = source.capture, host = source.host, at = tool.at(options) }
+  local past = require("kstat.top.past").open(source)
+  local deadline = core.gethrtime() + PATIENCE
+  return past and { since = function(_, row) return past:since(row, deadline) end }
+end
+
+-- Says of what is not well since when.
+local function tell_since(d, now, prev, list, options)
+  local screen = options.screen or plain
+  for _, row in ipairs(prev and not tool.format(options) and list or {}) do
+    if (row.severity or 0) > 0 then
+      if tool.at(options) and not (options.screen or plain.past) then
+        plain.past = past_of(options)
+      end
+      row.since = recent.words(d, row, screen.past or screen.recent, now.time_of_day, prev.time_of_day)
+    end
   end
 end
 
 local function make_rows(d, now, prev, options)
-  local screen = options.screen or {}
+  local screen = options.screen or plain
   local list = rows.of(d, not screen.past and now or nil, prev, options.operands, options.openmetrics)
   local most = screen.height
   screen.recent = screen.recent or recent.new()
-  if most and prev and not screen.past then
+  if prev and not screen.past then
     screen.recent:add(prev.time_of_day, now.time_of_day, list)
   end
+  tell_since(d, now, prev, list, options)
   check_processes(d, options)
-  check_pressure(d, options)
+  if prev and not most then
+    check_lacks(d, list, options)
+  end
   local narrow, hidden = most and #list > most - 3, 0
   for _, row in ipairs(list) do
     row.hidden = (options.worst or narrow) and (row.severity or 0) == 0
@@ -79,7 +105,7 @@ end
 -- Why a resource is in its state, with its values of the last minute.
 local function explain(row, options)
   local seen = options.screen.past or options.screen.recent
-  return row.resource and require("kstat.top.states").explain(row, rows.title(row), options.screen.utf8, nil,
+  return row.resource and require("kstat.top.states").explain(row, rows.title(row), options.screen.utf8, row.since,
     function(figure) return seen:values(row, figure) end)
 end
 
@@ -87,7 +113,8 @@ end
 
 -- The state and what led to it, which is never cut.
 local STATE = { "state", function(row)
-  return row.state and row.state .. (row.reasons ~= "" and ": " .. row.reasons or "")
+  return row.state and row.state .. (row.of_host and ", of the host" or "") ..
+    (row.reasons ~= "" and ": " .. row.reasons or "") .. (row.since and " " .. row.since or "")
 end, align = "left", whole = true, state = function(text) return text:match("^%l+") end }
 
 local function columns(options)

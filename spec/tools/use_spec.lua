@@ -777,8 +777,57 @@ describe("kstatlua use of a capture", function()
       end)
     end
     local rows = rows_with('"used":1', (table.unpack or unpack)(list))
-    assert.same({ "nobody can be named: each of 60 has less than a tenth", "" },
+    assert.same({ "nobody can be named: no process has a tenth of it", "" },
       { rows["cpu all"].who, rows["process all"].why })
+  end)
+
+  -- CPUs for which somebody waits, a small process that is seen (pid), and what the kernel says of the others.
+  local function among_others(pid, tables)
+    return rows_with('"used":1', process(pid, "sh", function(i)
+      return ('"state":"R","ppid":0,"utime":%d,"stime":0'):format(i * 1e8)
+    end), function(i)
+      return capture.kstat("pressure", 0, "cpu", "pressure", 1, 0, i * 10, ('"some_nsec":%d'):format(i * 95e8))
+    end, function(i)
+      return capture.kstat("cpu", 0, "sys", "misc", 1, 0, i * 10,
+        ('"cpu_nsec_user":%d,"cpu_nsec_kernel":0,"cpu_nsec_idle":0'):format(i * 1e10))
+    end, function(i)
+      return capture.kstat("cgroup", 1, "/", "cgroup", 1, 0, i * 10, '"memory":1,"memory_max":2')
+    end, function(i)
+      return capture.kstat("unix", 0, "tables", "misc", 1, 0, i * 10, tables)
+    end)
+  end
+
+  it("names no process that is seen where those that use most are not, and says how many these are", function()
+    for tables, said in pairs({ ['"processes":9,"own_pids":1'] = "nobody in this container",
+      ['"processes":9,"own_pids":0'] = "nobody can be named: 8 processes are not seen",
+      ['"processes":1,"own_pids":0'] = "nobody can be named: no process has a tenth of it" }) do
+      assert.equal(said, among_others(7, tables)["cpu all"].who)
+    end
+    assert.equal("nobody can be named: no process has a tenth of it",
+      among_others(1, '"processes":9,"own_pids":0')["cpu all"].who)
+  end)
+
+  it("has the limits of its own group first in a container, and marks what is the host's", function()
+    local rows, order = among_others(1, '"processes":9,"own_pids":1')
+    assert.same({ "cgroup /", "fs /home", "network all", "process all", "cpu all", "memory all" }, order)
+    assert.equal("critical", rows["cpu all"].state)
+    local samples = {}
+    for i = 1, 2 do
+      samples[i] = { capture.kstat("unix", 0, "tables", "misc", 1, 0, i * 10,
+        '"own_pids":1,"files":99,"files_max":100') }
+    end
+    local r = run.run({ "kstatlua", "use", "table", env = { KSTAT_SOURCE = capture.file(samples) } })
+    assert.matches("\ntable +files [^\n]* critical, of the host: entries 99%%, full 99%% %(nobody can be", r.out)
+  end)
+
+  it("says since when something is not well, by what was recorded before and by the reports before", function()
+    local began = tonumber(run.read_file("spec/vectors/past/faults.times"):match("disk (%d+)"))
+    local at = os.date("%Y-%m-%d %H:%M:%S", began + 20)
+    local r = run.run({ "kstatlua", "use", "-x", "-r", "spec/vectors/past/faults.rec", "--at", at, "disk" })
+    assert.matches("critical: all stalled [^\n]* since %d%d:%d%d:%d%d\n$", r.out)
+    r = run.run({ "kstatlua", "use", "-x", "-r", "spec/vectors/past/faults.rec", "--from", at, "--to",
+      os.date("%Y-%m-%d %H:%M:%S", began + 25), "disk" })
+    assert.matches("critical: all stalled", r.out)
   end)
 
   it("says what a file system answers that shut itself down, and nothing of a tmpfs that is full by design", function()
@@ -805,7 +854,8 @@ describe("kstatlua use of a capture", function()
     end
     local rows = rows_with('"used":1', (table.unpack or unpack)(kstats))
     assert.same({ 10, 50 }, { rows["cgroup a[b"].utilization, rows["cgroup *"].utilization })
-    assert.same({ "zombies 50", "" }, { rows["process all"].why, rows["process all"].who })
+    assert.same({ "zombies 50", "nobody can be named: their parent is not seen" },
+      { rows["process all"].why, rows["process all"].who })
   end)
 
   it("passes over values of a wrong type", function()

@@ -264,16 +264,16 @@ function moment:states(columns, span)
 end
 
 --- Since when a resource is not well, as far as that was judged.
--- @string resource
--- @string name
+-- @tparam table row of kstat.use.rows
+-- @number[opt] deadline ns of gethrtime(), up to which more is judged
 -- @treturn number|nil seconds since 1970; nil: that is not known
 -- @treturn boolean whether it began then; else it may have been before
-function moment:since(resource, name)
-  local h = self.history
+function moment:since(row, deadline)
+  local h = deadline and self:judged() or self.history
   if not h then
     return nil, false
   end
-  return h:since(self.time, resource, name)
+  return h:since(self.time, row.resource, row.name, deadline)
 end
 
 --- What was measured of a resource in the minute before the moment.

@@ -24,16 +24,25 @@ function states.order(row)
   return row.judged and row.judged.severity
 end
 
---- A state with its reasons.
+--- The name of a state, and whose it is.
 -- @tparam row row of kstat.use.rows
 -- @treturn string|nil nil: nothing is known
-function states.text(row)
+function states.name(row)
   local name = states.NAMES[row.severity]
+  return name and name .. (row.of_host and ", of the host" or "")
+end
+
+--- A state with its reasons.
+-- @tparam row row of kstat.use.rows
+-- @string[opt] since when its state began, in words
+-- @treturn string|nil nil: nothing is known
+function states.text(row, since)
+  local name = states.name(row)
   if row.severity == 0 or not name then
     return name
   end
   use.tell(row)
-  return name .. ": " .. row.reasons
+  return name .. ": " .. row.reasons .. (since and " " .. since or "")
 end
 
 -- One figure of the last minute as a picture and numbers.
@@ -52,8 +61,10 @@ end
 -- The rule of one figure, its value, and those of the last minute.
 local function add_rule(lines, row, limit, values, utf8)
   local value, title, file, reason = row.values[limit[3]], limits.lines(limit)
+  local who = row.who_of and row.who_of[limit[3]]
+  who = type(who) == "string" and who ~= "" and (" (%s)"):format(who) or ""
   lines[#lines + 1] = ""
-  lines[#lines + 1] = title .. (value and "; now " .. limits.amount(value, limit.unit) or "; not known here")
+  lines[#lines + 1] = title .. (value and "; now " .. limits.amount(value, limit.unit) .. who or "; not known here")
   lines[#lines + 1] = values[1] and "  " .. minute_of(limit, values, utf8) or nil
   lines[#lines + 1] = "  " .. file
   lines[#lines + 1] = "  " .. reason
@@ -70,7 +81,7 @@ end
 function states.explain(row, name, utf8, since, values_of)
   local by_severity = {}
   use.tell(row)
-  local title = name .. ": " .. (states.NAMES[row.severity] or "nothing is known") .. (since and " " .. since or "")
+  local title = name .. ": " .. (states.name(row) or "nothing is known") .. (since and " " .. since or "")
   local lines = { title, row.reasons ~= "" and row.reasons or nil }
   for _, limit in ipairs(limits.of[row.resource]) do
     local value = row.values[limit[3]]

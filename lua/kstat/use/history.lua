@@ -240,13 +240,19 @@ end
 -- @number time seconds since 1970, of a sample
 -- @string resource
 -- @string name
+-- @number[opt] deadline ns of gethrtime(), up to which more is judged
 -- @treturn number|nil seconds since 1970; nil: nothing is known of that time
 -- @treturn boolean whether it began then; else it may have been before
-function methods:since(time, resource, name)
-  local interval, since = self.ending[time], nil
+function methods:since(time, resource, name, deadline)
+  local search = { at = time, direction = -1 }
+  local function ending_at(at)
+    search.at = at
+    return deadline and before(self, search, deadline) or self.ending[at]
+  end
+  local interval, since = ending_at(time), nil
   local line = "\n" .. resource .. " " .. name .. "="
   while interval and interval.states and ("\n" .. interval.states):find(line, 1, true) do
-    since, interval = interval.from, self.ending[interval.from]
+    since, interval = interval.from, ending_at(interval.from)
   end
   return since, interval ~= nil
 end

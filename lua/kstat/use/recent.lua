@@ -2,6 +2,7 @@
 -- state over some minutes. What is kept is bounded, however many resources there are and however short intervals are.
 --
 -- @module kstat.use.recent
+local figures = require("kstat.use.figures")
 local rows = require("kstat.use.rows")
 
 local recent = {}
@@ -79,6 +80,53 @@ end
 function methods:since(row)
   local bad = self.bad[recent.id(row)]
   return bad and bad.since, bad and bad.is_exact
+end
+
+local HALF_DAY = 12 * 3600
+local PRESSURES = { cpu = "cpu", memory = "memory", disk = "io" } -- what the kernel has averages of
+local MINUTES = { { 10, "10 s" }, { 60, "1 min" }, { 300, "5 min" } }
+
+--- An average of the kernel over the last seconds; those of I/O are about all disks.
+-- @tparam difference d
+-- @tparam table row
+-- @int seconds 10, 60 or 300
+-- @treturn number|nil percent; nil: the kernel has none of that resource
+function recent.average(d, row, seconds)
+  local value = PRESSURES[row.resource] and
+    figures.now(d:lookup("pressure", 0, PRESSURES[row.resource]), "some_avg" .. seconds)
+  return value and value / 100 or nil -- it has hundredths
+end
+
+-- For how long a state has lasted at least, by the averages of the kernel: they know what was before the first sample.
+-- seen: for so many seconds it was seen; nil: they do not know more. One over a time counts if the shorter ones agree.
+local function lasted(d, row, seen)
+  local words
+  for _, reason in ipairs(row.because) do
+    for _, minutes in ipairs(reason.limit[3] == "pressure" and MINUTES or {}) do
+      if (recent.average(d, row, minutes[1]) or 0) < (reason.limit.warning or reason.limit.critical) then
+        break
+      end
+      words = minutes[1] > seen and "for over " .. minutes[2] or words
+    end
+  end
+  return words
+end
+
+--- Since when a resource is not well, in words.
+-- @tparam difference d
+-- @tparam table row with what is too much
+-- @tparam recent|past seen what knows it
+-- @number at seconds since 1970, when it is read
+-- @number[opt] first of who sees nothing but one interval its begin: that says nothing
+-- @treturn string|nil such as "since 04:53:53", "since before 04:53:53", "for over 1 min"; nil: that is not known
+function recent.words(d, row, seen, at, first)
+  local time, is_exact = seen:since(row)
+  local words = not is_exact and lasted(d, row, time and at - time or 0)
+  if words or not time or time == first and not is_exact then
+    return words or nil
+  end
+  return (is_exact and "since " or "since before ") ..
+    os.date(at - time < HALF_DAY and "%H:%M:%S" or "%Y-%m-%d %H:%M:%S", math.floor(time))
 end
 
 --- What was measured of a resource in the last minute.

@@ -12,6 +12,7 @@ local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
 local levels = require("kstat.use.levels")
 local limits = require("kstat.use.limits")
+local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
 local report = require("kstat.report")
 local resources = require("kstat.use.resources")
@@ -21,7 +22,6 @@ local use = require("kstat.use.rows")
 
 local HOUR = 3600
 local NAMES = states.NAMES
-local MINUTES = { { 10, "10 s" }, { 60, "1 min" }, { 300, "5 min" } } -- averages of the kernel
 
 -- --- which rows ---------------------------------------------------------------------------------------------
 
@@ -77,46 +77,14 @@ end
 
 -- --- the verdict ----------------------------------------------------------------------------------------------
 
--- What the kernel has averages of, by resource. Those of I/O are about all disks: the busiest shows them.
-local PRESSURES = { cpu = "cpu", memory = "memory", disk = "io" }
-
--- An average of the kernel, in percent: it has hundredths.
+-- An average of the kernel. Those of I/O are about all disks: the busiest shows them.
 local function average(d, row, seconds)
-  local of = row.is_always and PRESSURES[row.resource]
-  local value = of and figures.now(d:lookup("pressure", 0, of), "some_avg" .. seconds)
-  return value and value / 100 or nil
+  return row.is_always and recent.average(d, row, seconds) or nil
 end
 
--- For how long a state has lasted at least, by the averages of the kernel: they know what was before the first sample.
--- seen: for so many seconds it was seen; nil: they do not know more. One over a time counts if the shorter ones agree.
-local function lasted(d, row, seen)
-  local words
-  for _, reason in ipairs(row.because) do
-    for _, minutes in ipairs(reason.limit[3] == "pressure" and MINUTES or {}) do
-      if (average(d, row, minutes[1]) or 0) < (reason.limit.warning or reason.limit.critical) then
-        break
-      end
-      words = minutes[1] > seen and "for over " .. minutes[2] or words
-    end
-  end
-  return words
-end
-
--- A time as it is read at another one.
-local function clock(time, at)
-  return os.date(at - time < 12 * HOUR and "%H:%M:%S" or "%Y-%m-%d %H:%M:%S", math.floor(time))
-end
-
--- Since when a resource is not well.
+-- Since when a resource is not well, in words.
 local function since(d, row, screen)
-  local time, is_exact
-  if screen.past then
-    time, is_exact = screen.past:since(row.resource, row.name)
-  else
-    time, is_exact = screen.recent:since(row)
-  end
-  local words = not is_exact and lasted(d, row, time and screen.time - time or 0)
-  return time, words or time and (is_exact and "since " or "since before ") .. clock(time, screen.time) or nil
+  return recent.words(d, row, screen.past or screen.recent, screen.time)
 end
 
 -- How many are well; of those of which nothing is known nothing is said.
@@ -154,10 +122,11 @@ local function judge(d, list, screen, is_interval)
   use.tell(worst)
   local parts, others = {}, {}
   parts[1] = function()
-    local _, words = since(d, worst, screen)
-    return ("%s: %s%s"):format(use.title(worst), worst.why, words and " " .. words or "")
+    local words = since(d, worst, screen)
+    return ("%s%s: %s%s"):format(use.title(worst), worst.of_host and " of the host" or "", worst.why,
+      words and " " .. words or "")
   end
-  parts[2] = worst.who ~= "" and "most: " .. worst.who or nil
+  parts[2] = worst.who ~= "" and (worst.who:find("^nobody") and "" or "most: ") .. worst.who or nil
   for i = 2, #list do
     others[#others + 1] = (list[i].severity or 0) > 0 and use.title(list[i]) or nil
   end
@@ -209,6 +178,9 @@ local function rows(d, now, prev, options)
   end
   local chosen = choose(list, math.floor((screen.height or 24) / 6))
   screen.verdict = judge(d, list, screen, prev ~= nil)
+  for _, lack in ipairs(prev and not screen.past and reader.lacks(d, list) or {}) do
+    table.insert(screen.verdict.parts, lack)
+  end
   screen.judged = {} -- control groups, for the section of these
   for _, row in ipairs(list) do
     if row.resource == "cgroup" then
@@ -230,7 +202,7 @@ local function complete(row, options)
   row.level = levels.of(screen.d, row)
   local verdict = screen.verdict
   local is_told = verdict.resource == row.resource and verdict.name == row.name
-  row.shown = is_told and NAMES[row.severity] or states.text(row)
+  row.shown = is_told and states.name(row) or states.text(row, since(screen.d, row, screen))
 end
 
 local ENTER = {
@@ -248,9 +220,8 @@ end
 
 local function explain(row, options)
   local screen = options.screen
-  local _, words = since(screen.d, row, screen)
   local seen = screen.past or screen.recent
-  return states.explain(row, use.title(row), screen.utf8, words,
+  return states.explain(row, use.title(row), screen.utf8, since(screen.d, row, screen),
     function(figure) return seen:values(row, figure) end)
 end
 
