@@ -495,6 +495,36 @@ connect(8)
   end)
 end)
 
+describe("other network name spaces", function()
+  it("show what their listeners dropped, and the first process in each", function()
+    if not namespace or run.shell("python3 -c ''").status ~= 0 then
+      return pending("network namespaces cannot be made here, or there is no Python")
+    end
+    local program = os.tmpname()
+    run.write_file(program, [[
+import socket, sys
+to = socket.socket()
+to.bind(("127.0.0.1", 9999))
+to.listen(1)
+held = [socket.socket() for i in range(9)]
+for s in held:
+    s.setblocking(False)
+    s.connect_ex(("127.0.0.1", 9999))
+print(flush=True)
+sys.stdin.read()
+]])
+    local shell = ([[unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS; mkfifo P.in P.out
+      unshare -n sh -c 'ip link set lo up; exec python3 P' <P.in >P.out & exec 3>P.in
+      read line <P.out; echo "pid $!"; BIN/kstat -p netns; exec 3>&-; wait; rm P.in P.out]]):gsub("P%f[ .']", program)
+    local out = run.shell((shell:gsub("BIN", run.bin))).out
+    L.remove(program)
+    local pid = out:match("pid (%d+)\n")
+    local inode = assert(out:match("\nnetns:0:(%d+):pid\t" .. pid .. "\n"), out)
+    assert.matches(("\nnetns:0:%s:ListenOverflows\t[1-9]"):format(inode), out)
+    assert.truthy(out:find(("\nnetns:0:%s:fname\tpython3\n"):format(inode), 1, true), out)
+  end)
+end)
+
 describe("drivers of this machine's links", function()
   it("show what ethtool -S shows, for links that are named", function()
     if not namespace or run.shell("ethtool --version").status ~= 0 then

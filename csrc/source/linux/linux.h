@@ -39,7 +39,7 @@
 	X(intr) X(softirq) \
 	X(intr_cpu) X(softirq_cpu) X(perf) \
 	X(mib) X(mib6) \
-	X(sockets) X(listen) X(tcp_state) X(ports) \
+	X(sockets) X(listen) X(tcp_state) X(ports) X(namespaces) \
 	X(softnet) \
 	X(neighbour) \
 	X(fs) X(nfs) X(rpc) X(fs_detail) \

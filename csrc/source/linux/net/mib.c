@@ -188,9 +188,8 @@ find_field(const struct ks_field *fields, const char *section, const struct ks_t
 	return ks_field_by_key(fields, key, len + n, first);
 }
 
-/* Collects the fields of the part whose keys are of that section. */
-static void
-collect(struct ks_linux *lx, const struct ks_image *im, const char *section, struct ks_values *vals)
+void
+ks_mib_collect(struct ks_linux *lx, const struct ks_image *im, const char *section, struct ks_values *vals)
 {
 	const struct ks_field *fields = lx->part->fields;
 	struct ks_text name;
@@ -243,9 +242,9 @@ collect_mib(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
 	size_t part = (size_t)(lx->part - parts);
 
 	(void)all;
-	collect(lx, lx->im, sections[part].snmp, vals);
+	ks_mib_collect(lx, lx->im, sections[part].snmp, vals);
 	if (sections[part].netstat != NULL)
-		collect(lx, ks_linux_try(lx, &netstat_file), sections[part].netstat, vals);
+		ks_mib_collect(lx, ks_linux_try(lx, &netstat_file), sections[part].netstat, vals);
 }
 
 /* Adds all counters of a section as they are. */
