@@ -119,17 +119,31 @@ local function refused_syns(k)
   return all and math.max(all - (unaccepted or 0), 0)
 end
 
--- The ports at which connections were dropped. Asked at each tick, so that there is an earlier sample.
-local function ports(d)
-  local names = {}
-  for _, k in ipairs(d:select({ module = "listen", class = "socket" })) do
-    names[#names + 1] = (count(k, "drops") or 0) > 0 and "port " .. k.instance or nil
-  end
-  return table.concat(names, ", ")
+-- The process that holds the socket of a listener. All descriptors are looked at for it, so it is asked only here.
+local function owner_of(sample, k)
+  local owner = sample and sample:select({ module = "listen", instance = k.instance, name = k.name .. ",owner",
+    class = "socket_owner" })[1]
+  local pid, name = (owner or k):get("pid", "fname")
+  return pid and name and (" of %s[%d]"):format(name, pid) or ""
 end
 
-local function network(d, add)
-  local listeners = ports(d)
+-- The ports at which connections were dropped. Asked at each tick, so that there is an earlier sample.
+local function ports(d, sample)
+  local dropping = {}
+  for _, k in ipairs(d:select({ module = "listen", class = "socket" })) do
+    dropping[#dropping + 1] = (count(k, "drops") or 0) > 0 and k or nil
+  end
+  return function()
+    local names = {}
+    for i, k in ipairs(dropping) do
+      names[i] = "port " .. k.instance .. owner_of(sample, k)
+    end
+    return names[1] and table.concat(names, ", ")
+  end
+end
+
+local function network(d, add, sample)
+  local listeners = ports(d, sample)
   local extended, tcp = d:lookup("tcp", 0, "tcp_ext"), d:lookup("tcp", 0, "tcp")
   local udp = { d:lookup("udp", 0, "udp"), (d:lookup("udp", 0, "udp6")) }
   local softnet = figures.select(d, "cpu::softnet")
@@ -157,20 +171,33 @@ local function network(d, add)
     ["listen overflows"] = listeners })
 end
 
-local function measure(d, add, is_new)
+-- Other network name spaces, as those of containers, where connections were dropped.
+local function elsewhere(d, add)
+  for _, k in ipairs(figures.select(d, "netns:::")) do
+    local overflows, refused = count(k, "ListenOverflows") or 0, refused_syns(k) or 0
+    if overflows + refused > 0 then
+      local first = ("%s[%d]"):format(now(k, "fname", "string") or "?", now(k, "pid") or 0)
+      add("network", "of " .. first, { ["listen overflows"] = overflows, ["refused SYNs"] = refused },
+        { ["listen overflows"] = first, ["refused SYNs"] = first })
+    end
+  end
+end
+
+local function measure(d, add, is_new, _, kept)
   for _, k in ipairs(figures.select(d, "class net")) do
     if now(k, "admin_state") ~= 0 and not is_new(k) then
       local values, who = one(d, k)
       add("link", k.name, values, who, k)
     end
   end
-  network(d, add)
+  network(d, add, kept and kept.now)
+  elsewhere(d, add)
 end
 
 return {
   limits = limits, measure = measure, one = one,
   select = { { module = "link", class = "net" }, { class = "qdisc" }, { module = "tcp", name = "/^tcp(_ext)?$/" },
     { module = "udp", name = "/^udp6?$/" }, { module = "ip", name = "/^ip6?$/" },
-    { module = "listen", class = "socket" },
+    { module = "netns" }, { module = "listen", class = "socket" }, { module = "listen", class = "socket_owner" },
     { module = "cpu", name = "softnet", class = "misc" } },
 }

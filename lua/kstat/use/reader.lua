@@ -44,6 +44,9 @@ function reader.lacks(d, list)
   if not d:lookup("pressure", 0, "cpu") then
     lines[1] = "pressure is not known; the kernel has it with psi=1"
   end
+  local spaces = #figures.select(d, "netns:::")
+  lines[#lines + 1] = spaces > 0 and ("links and file systems of %d other network name space%s are not seen"):format(
+    spaces, spaces == 1 and "" or "s") or nil
   for _, row in ipairs(list) do
     local unseen = row.values and row.resource == "process" and row.values["not seen"]
     lines[#lines + 1] = unseen and ("%d processes are not seen: %s"):format(unseen,

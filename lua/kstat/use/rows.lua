@@ -197,7 +197,7 @@ function rows.of(d, now, prev, names, steady)
   if now then
     culprits.read(now)
   end
-  local list = rows.measure(d, prev, names, steady)
+  local list = rows.measure(d, prev, names, steady, now and { now = now, has_io = true })
   for i = 1, #list do
     rows.tell(list[i])
   end
