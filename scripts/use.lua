@@ -6,6 +6,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
+local levels = require("kstat.use.levels")
 local limits = require("kstat.use.limits")
 local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
@@ -113,7 +114,8 @@ end
 
 -- The state and what led to it, which is never cut.
 local STATE = { "state", function(row)
-  return row.state and row.state .. (row.of_host and ", of the host" or "") ..
+  local one = row.severity == 0 and levels.one(row)
+  return row.state and row.state .. (one and ", " .. one or "") .. (row.of_host and ", of the host" or "") ..
     (row.reasons ~= "" and ": " .. row.reasons or "") .. (row.since and " " .. row.since or "")
 end, align = "left", whole = true, state = function(text) return text:match("^%l+") end }
 

@@ -820,6 +820,35 @@ describe("kstatlua use of a capture", function()
     assert.matches("\ntable +files [^\n]* critical, of the host: entries 99%%, full 99%% %(nobody can be", r.out)
   end)
 
+  it("has a row for another network name space while its listeners drop connections, and names its process", function()
+    local function elsewhere(dropped)
+      return rows_with('"used":1', function(i)
+        return capture.kstat("netns", 0, "4026532177", "namespace", 1, 0, i * 10,
+          ('"pid":9,"fname":"nginx","ListenOverflows":%d,"ListenDrops":%d'):format(i * dropped, i * dropped))
+      end)["network of nginx[9]"]
+    end
+    assert.is_nil(elsewhere(0))
+    local row = elsewhere(70)
+    assert.same({ "critical", "listen overflows 70", "nginx[9]" }, { row.state, row.why, row.who })
+  end)
+
+  it("names the one CPU that is full where the others are not, and keeps quiet about it where all are", function()
+    local function state(other)
+      local samples = {}
+      for i = 1, 2 do
+        samples[i] = {}
+        for cpu, busy in pairs({ [0] = other, 10 }) do
+          table.insert(samples[i], capture.kstat("cpu", cpu, "sys", "misc", 1, 0, i * 10,
+            ('"cpu_nsec_user":%d,"cpu_nsec_kernel":0,"cpu_nsec_idle":%d'):format(i * busy * 1e9,
+              i * (10 - busy) * 1e9)))
+        end
+      end
+      local r = run.run({ "kstatlua", "use", "cpu", env = { KSTAT_SOURCE = capture.file(samples) } })
+      return r.out:match("\ncpu [^\n]* (ok[^\n]*)")
+    end
+    assert.same({ "ok, cpu1 100%", "ok" }, { state(1), state(9) })
+  end)
+
   it("says since when something is not well, by what was recorded before and by the reports before", function()
     local began = tonumber(run.read_file("spec/vectors/past/faults.times"):match("disk (%d+)"))
     local at = os.date("%Y-%m-%d %H:%M:%S", began + 20)

@@ -9,6 +9,8 @@ local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 local limits = {
   { "cpu", "utilization", "busy", unit = "%", file = "/proc/stat",
     reason = "All time but idle, of all CPUs. Without a limit: where nobody else waits, a busy machine is well." },
+  { "cpu", "utilization", "busiest", unit = "%", quiet = true, file = "/proc/stat: cpu*",
+    reason = "All time but idle, of the CPU that has most. Without a limit: one program that never waits fills one." },
   { "cpu", "utilization", "busy while others wait", unit = "%", warning = 90, quiet = true,
     file = "/proc/stat, /proc/pressure/cpu: some",
     reason = "The same while some thread was ready and had no CPU for 40 % of the time." },
@@ -45,6 +47,7 @@ local limits = {
 
 local BUSY, IDLE = { "cpu_nsec_user", "cpu_nsec_kernel", "cpu_nsec_stolen" }, { "cpu_nsec_idle", "cpu_nsec_wait" }
 local unpack = table.unpack or unpack
+local FULL, NOT_FULL = 90, 75 -- percent: the busiest CPU is told where it is full, and all are not
 local WAIT = 40 -- percent of the time
 
 -- How many threads waited on average for each CPU, and for the one with most, which is that.
@@ -62,12 +65,12 @@ local function waiting(d)
   return most and sum / #list, most, longest
 end
 
--- The share for which the busiest CPU was not idle, in percent.
+-- The share for which the busiest CPU was not idle, in percent, and which that is.
 local function busiest(list)
-  return (figures.most(list, function(k)
+  return figures.most(list, function(k)
     local busy, idle = count(k, unpack(BUSY)), count(k, unpack(IDLE))
     return percent(busy, busy and idle and busy + idle)
-  end))
+  end)
 end
 
 -- The share that the CPU with most interrupts spent in them, in percent, and what it did: "cpu3 softirq".
@@ -88,6 +91,7 @@ local function measure(d, add, _, prev)
   local list = figures.select(d, "cpu::sys")
   local busy, idle, stolen = sum_of(list, unpack(BUSY)), sum_of(list, unpack(IDLE)), sum_of(list, "cpu_nsec_stolen")
   local all = busy and idle and busy + idle
+  local used = percent(busy, all)
   local function slowed(...)
     local names = { ... }
     return figures.most(figures.select(d, "cpu::throttle"), function(k) return count(k, unpack(names)) end)
@@ -97,17 +101,19 @@ local function measure(d, add, _, prev)
   local waits, most, longest = waiting(d)
   local users = culprits.cpu(d, prev)
   local pressure = figures.share(d:lookup("pressure", 0, "cpu"), "some_nsec")
-  pressure = pressure and math.min(pressure, busiest(list) or 100)
+  local of_busiest, one = busiest(list)
+  pressure = pressure and math.min(pressure, of_busiest or 100)
   local in_interrupts, interrupts_of = interrupted(d)
   local running = not (pressure or waits) and figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_running")
   add("cpu", "all", {
-    busy = percent(busy, all), steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,
-    pressure = pressure, ["busy while others wait"] = (pressure or 0) >= WAIT and percent(busy, all) or nil,
+    busy = used, busiest = of_busiest, steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,
+    pressure = pressure, ["busy while others wait"] = (pressure or 0) >= WAIT and used or nil,
     ["machine checks"] = count(d:lookup("intr", 0, "MCE"), "hard"), throttled = throttled,
     ["power limited"] = limited, ["interrupts of one"] = in_interrupts,
     running = running and list[1] and running / #list or nil,
   }, { ["busy while others wait"] = users, running = users, ["interrupts of one"] = interrupts_of,
     waiting = users, pressure = users,
+    busiest = (of_busiest or 0) >= FULL and used < NOT_FULL and cpu_of(one) or nil,
     ["waiting for one"] = cpu_of(longest),
     throttled = cpu_of(hot), ["power limited"] = cpu_of(hungry) })
 end

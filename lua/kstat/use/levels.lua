@@ -10,6 +10,14 @@ local now = figures.now
 
 local levels = {}
 
+--- The one of many CPUs that is busy while others are not.
+-- @tparam table row of kstat.use.rows
+-- @treturn string|nil such as "cpu17 100%"
+function levels.one(row)
+  local who = row.who_of and row.who_of.busiest
+  return who and ("%s %.0f%%"):format(who, row.values.busiest)
+end
+
 -- "22.4G available"; nil without a number.
 local function amount(bytes, word)
   return bytes and text.bytes(bytes) .. " " .. word
@@ -29,9 +37,9 @@ end
 
 -- Those that a machine has once, of a difference.
 local OF_MACHINE = {
-  cpu = function(d)
-    local running = now(d:lookup("unix", 0, "tables"), "threads_running")
-    return running and "run queue " .. text.number(running)
+  cpu = function(d, row)
+    local running, one = now(d:lookup("unix", 0, "tables"), "threads_running"), levels.one(row)
+    return running and "run queue " .. text.number(running) .. (one and "  " .. one or "")
   end,
   memory = function(d) return amount(now(d:lookup("unix", 0, "meminfo"), "MemAvailable"), "available") end,
   swap = function(d) return amount(now(d:lookup("unix", 0, "meminfo"), "SwapFree"), "free") end,
@@ -67,7 +75,7 @@ local OF_ONE = {
 -- @treturn string|nil such as "run queue 15", "22.4G available", "566M/s w  0.6 ms"; nil: there is none
 function levels.of(d, row)
   local of_machine, of_one = OF_MACHINE[row.resource], row.k and OF_ONE[row.resource]
-  return of_machine and of_machine(d) or of_one and of_one(row.k) or nil
+  return of_machine and of_machine(d, row) or of_one and of_one(row.k) or nil
 end
 
 return levels

@@ -56,9 +56,13 @@ end
 -- Of all rows those that are shown: what is not well, what is always there, and others where there is room.
 local function choose(list, room)
   for _, resource in ipairs({ "cpu", "memory", "disk", "link" }) do
-    local _, busiest = figures.most(list, function(row) return row.resource == resource and use_of(row) or nil end)
+    local n = 0
+    local _, busiest = figures.most(list, function(row)
+      n = n + (row.resource == resource and 1 or 0)
+      return row.resource == resource and use_of(row) or nil
+    end)
     if busiest then
-      busiest.is_always = true
+      busiest.is_always, busiest.of_many = true, n > 1 and (" of %d"):format(n) or ""
     end
   end
   for _, row in ipairs(list) do
@@ -232,7 +236,8 @@ local section = report({
   select = resources.select({}),
   rows = rows, complete = complete, enter = enter, explain = explain, identity = use.title,
   columns = {
-    { "RESOURCE", use.title, kind = "label", about = "CPUs, memory, disks, file systems, links and so on" },
+    { "RESOURCE", function(row) return use.title(row) .. (row.of_many or "") end, kind = "label",
+      about = "CPUs, memory, disks, file systems, links and so on; of many the busiest" },
     column("UTIL", "utilization", text.percent, "how much of it is used, in percent"),
     { "SATURATION", use.saturation, align = "left", about = "how much has to wait or is refused" },
     lazy(column("10s", "ten", text.percent, "pressure: share of the last 10 s in which some work had to wait")),
