@@ -9,8 +9,6 @@ local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 local limits = {
   { "cpu", "utilization", "busy", unit = "%", file = "/proc/stat",
     reason = "All time but idle, of all CPUs. Without a limit: where nobody else waits, a busy machine is well." },
-  { "cpu", "utilization", "busiest", unit = "%", quiet = true, file = "/proc/stat: cpu*",
-    reason = "All time but idle, of the CPU that has most. Without a limit: one program that never waits fills one." },
   { "cpu", "utilization", "busy while others wait", unit = "%", warning = 90, quiet = true,
     file = "/proc/stat, /proc/pressure/cpu: some",
     reason = "The same while some thread was ready and had no CPU for 40 % of the time." },
@@ -35,6 +33,8 @@ local limits = {
   { "cpu", "saturation", "steal", unit = "%", critical = 10, file = "/proc/stat: steal",
     reason = "The hypervisor gave this time to other machines while work was ready here.",
     nobody = "the hypervisor did it" },
+  { "cpu", "utilization", "busiest", unit = "%", quiet = true, file = "/proc/stat: cpu*",
+    reason = "All time but idle, of the CPU that has most. Without a limit: one program that never waits fills one." },
   { "cpu", "errors", "machine checks", unit = "", critical = 1, file = "/proc/interrupts: MCE",
     reason = "The hardware found an error of a CPU, a cache, a bus or memory.", nobody = "the hardware did it" },
   { "cpu", "errors", "throttled", unit = "", critical = 1,

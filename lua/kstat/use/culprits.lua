@@ -211,7 +211,8 @@ function culprits.io(d, prev, least, disk)
   end
 end
 
---- The control groups that have most of a figure. A group is part of those above it, whose figures are no less.
+--- The control groups that have most of a figure. A group is part of those above it, whose figures are no less; the
+-- first one is named in a container only, whose own it is.
 -- @tparam difference d
 -- @func figure function(k)
 -- @func[opt] format function(n); default: no figure is shown
@@ -220,7 +221,7 @@ function culprits.groups(d, figure, format)
   return function()
     local list = {}
     for _, k in ipairs(figures.select(d, "class cgroup")) do
-      list[#list + 1] = k.name ~= "/" and k or nil
+      list[#list + 1] = (k.name ~= "/" or reader.is_contained(d)) and k or nil
     end
     return top(list, figure, function(k) return quoted(k.name) end, format, false)
   end

@@ -18,6 +18,7 @@
 #include "source/linux/cpu/cpus.h"
 #include "source/linux/described.h"
 #include "source/linux/lines.h"
+#include "source/linux/listing.h"
 #include "source/linux/memory/memory.h"
 #include "source/linux/system/pressure.h"
 #include "source/linux/system/uptime.h"
@@ -150,11 +151,21 @@ ks_linux_all_processes(const struct ks_linux *lx)
 int
 ks_linux_has_own_pids(const struct ks_linux *lx)
 {
+	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
+	char text[4096];
+	struct ks_text pids;
+	uint64_t v[2];
 	struct stat st;
+	ssize_t n;
 
-	if (!lx->root[KS_ROOT_PROC].kernel || fstatat(lx->root[KS_ROOT_PROC].fd, "self/ns/pid", &st, 0) != 0)
+	if (!proc->kernel || fstatat(proc->fd, "self/ns/pid", &st, 0) != 0)
 		return -1;
-	return st.st_ino != INIT_PID_NS;
+	if (st.st_ino == INIT_PID_NS)
+		return 0;
+	/* The host's /proc, mounted in a container, has the PIDs of both. */
+	n = ks_file_read(proc, "self/status", text, sizeof(text));
+	return n <= 0 || !ks_columns_line(ks_text_of(text, (size_t)n), ks_text_of("NSpid:", 6), &pids) ||
+	    ks_text_numbers(&pids, v, 2) < 2;
 }
 
 static int

@@ -53,6 +53,8 @@ local function in_order(list)
   end)
 end
 
+local MANY = 10 -- of which the busiest says that it is one of so many
+
 -- Of all rows those that are shown: what is not well, what is always there, and others where there is room.
 local function choose(list, room)
   for _, resource in ipairs({ "cpu", "memory", "disk", "link" }) do
@@ -62,7 +64,7 @@ local function choose(list, room)
       return row.resource == resource and use_of(row) or nil
     end)
     if busiest then
-      busiest.is_always, busiest.of_many = true, n > 1 and (" of %d"):format(n) or ""
+      busiest.is_always, busiest.of_many = true, n >= MANY and (" of %d"):format(n) or ""
     end
   end
   for _, row in ipairs(list) do
