@@ -107,19 +107,23 @@ local function open(file, given)
   return ks or stop(status, message)
 end
 
--- Goes to the sample behind; stores when the one behind that is, nil: there is none. A machine whose recording is
--- damaged there ends with it, and `problem` says so.
+-- Goes to the next sample; stores when the one behind that is. Where that is not known it is due after the samples that
+-- the other machines have at this time: there it turns out that there is none. A machine whose recording is damaged
+-- ends there, and `problem` says so.
 local function advance(host)
+  local ks = host[1]
   if host.started then
-    host[1]:update() -- the scout was there
+    local ok, message = core.chain_methods.update(ks, true)
+    host.problem = not ok and message or nil
+    host.gone = not ok or ks:ended()
   end
   host.started = true
-  local ok, message = host.scout:update()
-  host.problem = not ok and message or nil
-  host.next = ok and not host.scout:ended() and host.scout:time_of_day_ns() or nil
+  local now = ks:time_of_day_ns()
+  host.next = not host.gone and (host.following[now] or now + 1000)
 end
 
--- The files of each machine: an array of { name =, paths = the files as one stream }.
+-- The files of each machine: an array of { name =, paths = the files as one stream, following = of the time of a sample
+-- that of the next one in the file }.
 local function by_host(files, given)
   local list, found = {}, {}
   for _, file in ipairs(files) do
@@ -129,23 +133,27 @@ local function by_host(files, given)
     if found[name] then
       found[name].paths = found[name].paths .. "\n" .. file
     else
-      found[name] = { name = name, paths = file }
+      found[name] = { name = name, paths = file, following = {} }
       list[#list + 1] = found[name]
+    end
+    local times = core.times(file)
+    for i = 2, #times do
+      found[name].following[times[i - 1]] = times[i]
     end
   end
   return list
 end
 
--- Opens what by_host() returned: an array of { chain, name, ns by which its times become later, `scout` = a chain that
--- is one sample ahead, `next` = the time of day of the next sample }. Times of a recording are on a clock that began
--- when its machine was started, and become times of the first one's clock.
+-- Opens what by_host() returned: an array of { chain, name, ns by which its times become later, `following`, `next` = the
+-- time of day of the next sample }. Times of a recording are on a clock that began when its machine was started, and
+-- become times of the first one's clock.
 local function open_hosts(list, given)
   local hosts, first = {}, nil
   for i, one in ipairs(list) do
     local ks = open(one.paths, given)
     local began = ks:time_of_day_ns() - select(2, core.sample_taken(ks:sample("unix:0:os"))) -- when the clock was 0
     first = first or began
-    hosts[i] = { ks, one.name, began - first, scout = open(one.paths, given), next = ks:time_of_day_ns() }
+    hosts[i] = { ks, one.name, began - first, following = one.following, next = ks:time_of_day_ns() }
   end
   return hosts
 end
@@ -186,9 +194,8 @@ local function hosts_to_recording(hosts, selectors, missing, path)
       remove_matching(missing, host[1])
       host = earliest(hosts)
     end
-    ok, message = rec.recorder:add_hosts(present(hosts), selectors)
-    for _, one in ipairs(hosts) do
-      one.gone = one.started and not one.next
+    if host then
+      ok, message = rec.recorder:add_hosts(present(hosts), selectors)
     end
   end
   rec:close()

@@ -30,8 +30,9 @@ struct ks_recorder {
 	uint64_t samples;
 	int64_t day;                /* of the last one, days since 1970 */
 	struct ks_rec_kstat *found; /* the kstats of the sample being written, in chain order */
+	struct ks_rec_kstat *other; /* where they are put in another order */
 	kstat_t *heads;             /* owned: their headers, where they are of several machines */
-	size_t n, cap, heads_cap;
+	size_t n, cap, other_cap, heads_cap;
 };
 
 /* A recorder that has neither a file nor a directory yet; NULL with errno. */
@@ -100,6 +101,7 @@ ks_recorder_close(struct ks_recorder *rec)
 	ks_store_free(&rec->key_sample);
 	ks_buf_free(&rec->bytes);
 	free(rec->found);
+	free(rec->other);
 	free(rec->heads);
 	free(rec);
 }
@@ -157,6 +159,43 @@ unite(struct ks_recorder *rec, size_t first, size_t end, size_t i, size_t n, int
 		head->ks_snaptime = (hrtime_t)((uint64_t)head->ks_snaptime + (uint64_t)shift);
 		rec->found[k].k = head;
 	}
+	return 0;
+}
+
+/*
+ * Puts the kstats in the order of the sample before, and new ones behind these: what lies behind a new one would have to
+ * be defined again. Those of machine number i end at end[i], and their IDs are below `most` times i + 1.
+ */
+static int
+keep_order(struct ks_recorder *rec, const size_t *end, size_t n, kid_t most)
+{
+	size_t at[KS_REC_MOST_HOSTS] = { 0 }, to = 0, cap;
+	struct ks_rec_kstat *found = rec->found;
+
+	if (!KS_RESERVE(rec->other, rec->other_cap, rec->n))
+		return ks_fail(ENOMEM, "out of memory for a recorder");
+	for (size_t i = 1; i < n; i++)
+		at[i] = end[i - 1];
+	for (size_t i = 0; i < rec->sample.nkstats; i++) {
+		kid_t kid = rec->sample.kstat[i].kid;
+		size_t host = (size_t)(kid / most);
+
+		while (host < n && at[host] < end[host] && found[at[host]].k->ks_kid < kid)
+			at[host]++;
+		if (host >= n || at[host] == end[host] || found[at[host]].k->ks_kid > kid)
+			continue;
+		rec->other[to++] = found[at[host]];
+		found[at[host]++].k = NULL;
+	}
+	for (size_t i = 0; i < rec->n; i++) {
+		if (found[i].k != NULL)
+			rec->other[to++] = found[i];
+	}
+	cap = rec->cap;
+	rec->cap = rec->other_cap;
+	rec->other_cap = cap;
+	rec->found = rec->other;
+	rec->other = found;
 	return 0;
 }
 
@@ -296,5 +335,7 @@ ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, 
 		if (unite(rec, first, end[i], i, nhosts, hosts[i].shift) != 0)
 			return -1;
 	}
+	if (keep_order(rec, end, nhosts, (kid_t)(INT_MAX / nhosts)) != 0)
+		return -1;
 	return add_found(rec, now, file);
 }

@@ -14,6 +14,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "source/replay/files.h"
 #include "source/replay/stream.h"
 #include "source/source.h"
 
@@ -489,6 +490,27 @@ chain_time_of_day_ns(lua_State *L)
 	return 1;
 }
 
+static bool
+add_time(void *L, int64_t time)
+{
+	ks_lua_pushi64(L, time);
+	lua_rawseti(L, 2, (int)ks_lua_rawlen(L, 2) + 1);
+	return true;
+}
+
+/* times(path) -> the times of day of the samples of a file, ns, in their order, up to what cannot be read */
+static int
+file_times(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	const int64_t start = 0;
+
+	lua_settop(L, 1);
+	lua_newtable(L);
+	(void)ks_file_times(path, INT64_MIN, &start, NULL, add_time, L);
+	return 1;
+}
+
 /* clock(chain) -> whole seconds since 1970, as clocks show them */
 static int
 chain_clock(lua_State *L)
@@ -563,6 +585,7 @@ ks_lua_add_chain(lua_State *L)
 		{ "open", chain_open },
 		{ "want", chain_want },
 		{ "when", read_when },
+		{ "times", file_times },
 		{ "user_name", user_name },
 		{ "user_number", find_user },
 		{ "notes", object_notes },

@@ -79,6 +79,33 @@ describe("a recording of several machines", function()
       run.run({ "kstat", "-r", all, "-o", "prometheus", "app" }).out)
   end)
 
+  it("takes the room that its machines take, also where kstats come on the first one", function()
+    -- A sample a second, the first of which has n kstats and each further one `more` more.
+    local function grown(name, n, more)
+      local text, size = {}, 0
+      for i = 1, 20 do
+        local kstats = {}
+        for instance = 1, n + more * i do
+          kstats[instance] = ('{"module":"app","instance":%d,"name":"a","class":"misc","type":1,"snaptime":%d,' ..
+            '"data":{"crtime":9,"snaptime":%d,"requests of %s %d":%d}}'):format(instance, i, i, name, instance, i)
+        end
+        text[i] = ("%d\n[%s]\n"):format(1000 + i, table.concat(kstats, ","))
+      end
+      local path = dir .. "/" .. name
+      run.write_file(path .. ".json", table.concat(text))
+      os.remove(all)
+      convert(path .. ".json")
+      size = #run.read_file(all)
+      assert(os.rename(all, path .. ".rec"))
+      return path .. ".rec", size
+    end
+    local a, size_a = grown("web1", 1, 1)
+    local b, size_b = grown("web2", 200, 0)
+    convert(a, b)
+    local size = #run.read_file(all)
+    assert.is_true(size < size_a + size_b, ("%d bytes of %d and %d"):format(size, size_a, size_b))
+  end)
+
   it("puts recordings of one machine one behind the other", function()
     convert(capture("web1", 1000, 50, 2, { 1, 1 }), capture("web1", 1010, 60, 2, { 5, 5 }))
     assert.equal("", run.run({ "kstat", "-r", all, "-p", "app:::host" }).out)

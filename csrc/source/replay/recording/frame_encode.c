@@ -384,6 +384,10 @@ encode_number(struct ks_store_value *v, struct ks_rec_trend *t, const char *at, 
 {
 	uint64_t now = ks_store_load(at, v->width), difference;
 
+	if (now == v->u64 && (t->step | t->last) == 0) {
+		d->expected++; /* most numbers stay what they are */
+		return;
+	}
 	difference = ks_rec_extend(now - ks_rec_expected(v, t), v->width);
 	if (t->unit == 1 || (int64_t)difference % t->unit == 0) {
 		(void)put_difference(d, (uint64_t)((int64_t)difference / t->unit * (t->unit > 1 ? 2 : 1)));

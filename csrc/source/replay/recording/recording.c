@@ -279,6 +279,7 @@ finish_frame(struct recording *rec, off_t at, const struct ks_rec_frame *f)
 		return -1;
 	if ((int64_t)rec->state.time_of_day != f->time_of_day)
 		return ks_fail(EBADMSG, "damaged"); /* it would be found at one time, and be of another */
+	ks_buf_free(&rec->bytes);
 	rec->in_stream = true;
 	rec->at = at + KS_REC_HEADER_SIZE + (off_t)f->size;
 	rec->current.at = at;

@@ -204,7 +204,7 @@ ks_rec_compact(struct ks_rec_state *s)
 	size_t live = s->sample->nvalues - s->unused;
 	bool moved;
 
-	if (s->unused <= live + 1024 && s->unused_text <= s->sample->text.len / 2 + 65536)
+	if (s->unused <= live / 4 + 1024 && s->unused_text <= s->sample->text.len / 2 + 65536)
 		return 0;
 	trend = malloc((live + 1) * sizeof(*trend));
 	moved = trend != NULL;
