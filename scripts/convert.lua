@@ -144,8 +144,8 @@ local function by_host(files, given)
   return list
 end
 
--- Opens what by_host() returned: an array of { chain, name, ns by which its times become later, `following`, `next` = the
--- time of day of the next sample }. Times of a recording are on a clock that began when its machine was started, and
+-- Opens what by_host() returned: an array of { chain, name, ns by which its times become later, `following`, `next` =
+-- the time of day of the next sample }. Times of a recording are on a clock that began when its machine was started, and
 -- become times of the first one's clock.
 local function open_hosts(list, given)
   local hosts, first = {}, nil

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -30,9 +31,8 @@ struct ks_recorder {
 	uint64_t samples;
 	int64_t day;                /* of the last one, days since 1970 */
 	struct ks_rec_kstat *found; /* the kstats of the sample being written, in chain order */
-	struct ks_rec_kstat *other; /* where they are put in another order */
 	kstat_t *heads;             /* owned: their headers, where they are of several machines */
-	size_t n, cap, other_cap, heads_cap;
+	size_t n, cap, heads_cap;
 };
 
 /* A recorder that has neither a file nor a directory yet; NULL with errno. */
@@ -101,7 +101,6 @@ ks_recorder_close(struct ks_recorder *rec)
 	ks_store_free(&rec->key_sample);
 	ks_buf_free(&rec->bytes);
 	free(rec->found);
-	free(rec->other);
 	free(rec->heads);
 	free(rec);
 }
@@ -169,13 +168,12 @@ unite(struct ks_recorder *rec, size_t first, size_t end, size_t i, size_t n, int
 static int
 keep_order(struct ks_recorder *rec, const size_t *end, size_t n, kid_t most)
 {
-	size_t at[KS_REC_MOST_HOSTS] = { 0 }, to = 0, cap;
-	struct ks_rec_kstat *found = rec->found;
+	size_t at[KS_REC_MOST_HOSTS + 1] = { 0 }, count = 0;
+	struct ks_rec_kstat *found = rec->found, *to = malloc((rec->n + 1) * sizeof(*to));
 
-	if (!KS_RESERVE(rec->other, rec->other_cap, rec->n))
+	if (to == NULL)
 		return ks_fail(ENOMEM, "out of memory for a recorder");
-	for (size_t i = 1; i < n; i++)
-		at[i] = end[i - 1];
+	memcpy(at + 1, end, n * sizeof(*end));
 	for (size_t i = 0; i < rec->sample.nkstats; i++) {
 		kid_t kid = rec->sample.kstat[i].kid;
 		size_t host = (size_t)(kid / most);
@@ -184,18 +182,15 @@ keep_order(struct ks_recorder *rec, const size_t *end, size_t n, kid_t most)
 			at[host]++;
 		if (host >= n || at[host] == end[host] || found[at[host]].k->ks_kid > kid)
 			continue;
-		rec->other[to++] = found[at[host]];
+		to[count++] = found[at[host]];
 		found[at[host]++].k = NULL;
 	}
 	for (size_t i = 0; i < rec->n; i++) {
 		if (found[i].k != NULL)
-			rec->other[to++] = found[i];
+			to[count++] = found[i];
 	}
-	cap = rec->cap;
-	rec->cap = rec->other_cap;
-	rec->other_cap = cap;
-	rec->found = rec->other;
-	rec->other = found;
+	memcpy(found, to, count * sizeof(*to));
+	free(to);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
--- doc/mistakes.md and doc/past.md: what the pages show is what is answered, with the exit status.
+-- doc/mistakes.md, doc/past.md and doc/fleet.md: what the pages show is what is answered, with the exit status.
 local run = require("support.run")
 local transcript = require("support.transcript")
 
@@ -27,5 +27,10 @@ describe("the page", function()
 
   it("of the past shows what was recorded at a time", function()
     check("doc/past.md", 6)
+  end)
+
+  it("of many machines shows what a recording of two says", function()
+    run.shell("cp spec/vectors/past/busy1.rec spec/vectors/past/idle1.rec " .. dir)
+    check("doc/fleet.md", 6)
   end)
 end)

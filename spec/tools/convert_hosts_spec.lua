@@ -82,7 +82,7 @@ describe("a recording of several machines", function()
   it("takes the room that its machines take, also where kstats come on the first one", function()
     -- A sample a second, the first of which has n kstats and each further one `more` more.
     local function grown(name, n, more)
-      local text, size = {}, 0
+      local text = {}
       for i = 1, 20 do
         local kstats = {}
         for instance = 1, n + more * i do
@@ -95,7 +95,7 @@ describe("a recording of several machines", function()
       run.write_file(path .. ".json", table.concat(text))
       os.remove(all)
       convert(path .. ".json")
-      size = #run.read_file(all)
+      local size = #run.read_file(all)
       assert(os.rename(all, path .. ".rec"))
       return path .. ".rec", size
     end
@@ -187,6 +187,17 @@ describe("a recording of several machines", function()
       local _, idle = out:gsub(" 98 idle1\n", "")
       local _, busy = out:gsub(" 10 busy1\n", "")
       assert.same({ "", 22, 22 }, { err, idle, busy })
+    end)
+
+    it("of which iostat has a row for each disk of each with --host '*', and no columns of all machines together", function()
+      local out, err = shown("iostat", "--host", "*", "5", "2")
+      local _, busy = out:gsub("\nvda +9%.0 +9%.0 [^\n]* busy1 ", "")
+      local _, idle = out:gsub("\nvda +0%.2 +0%.2 [^\n]* idle1 ", "")
+      assert.same({ "", 2, 2 }, { err, busy, idle })
+      assert.matches('"r/s":0.2,.*,"host":"idle1"}\n$', (shown("iostat", "--json", "--host", "*", "5")))
+      for _, letters in ipairs({ "-xc", "-d", "-xe" }) do
+        assert.equal("iostat: " .. BOTH, select(2, shown("iostat", letters, "--host", "*")))
+      end
     end)
 
     it("whose series keep the host and their own instance", function()

@@ -60,11 +60,23 @@ end
 
 local INVENTORY = { "descriptive_name", "controller", "device_id", "mount_point" }
 
+-- A kstat of a device, of the same machine.
+local function lookup(x, device, name)
+  if not device.host then
+    return core.lookup(x, device.module, device.instance, name)
+  end
+  for _, k in ipairs(core.select(x, { core.selector({ module = device.module, instance = device.instance }) })) do
+    if k.name == name and k.host == device.host then
+      return k
+    end
+  end
+end
+
 -- The description of a device, beside its counters; read in a sample, so that it is read only once.
 local function inventory(self, device)
   if not device.inventory then
     self.facts = self.facts or core.sample(self.ks)
-    local k = core.lookup(self.facts, device.module, device.instance, device.inventory_name)
+    local k = lookup(self.facts, device, device.inventory_name)
     local found = {}
     for i = 1, k and #INVENTORY or 0 do
       found[INVENTORY[i]] = get(k, INVENTORY[i])
@@ -99,7 +111,7 @@ local function make_device(k, id)
   local module, name = k.module, k.name
   return {
     module = module, instance = k.instance, name = name, class = k.class, crtime = k.crtime_ns,
-    id = id, publisher = k.publisher,
+    id = id, publisher = k.publisher, host = k.host,
     inventory_name = (name .. ",dev"):sub(1, MOST_NAME),
     -- A name that does not begin with its driver's is a driver's name itself.
     driver = name:sub(1, #module) == module and module or name:match("^%D*"),
@@ -108,7 +120,9 @@ local function make_device(k, id)
 end
 
 local function before(a, b)
-  if a.rank ~= b.rank then
+  if a.host ~= b.host then
+    return a.host < b.host
+  elseif a.rank ~= b.rank then
     return a.rank < b.rank
   elseif a.driver ~= b.driver then
     return a.driver < b.driver
@@ -125,11 +139,12 @@ local function find(self)
     local is_own = k.publisher and k.class == "disk" and not self.ks:is_replay()
     if k.type == "io" and (self.o.latency and k.publisher or not self.o.latency and (is_own or not k.publisher)) then
       local id = ("%s:%d:%s"):format(k.module, k.instance, k.name)
-      local device = self.known[id]
+      local key = id .. (k.host or "")
+      local device = self.known[key]
       if not device or device.crtime ~= k.crtime_ns or device.class ~= k.class then
         device = make_device(k, id)
       end
-      known[id] = device
+      known[key] = device
       list[#list + 1] = device
     end
   end
@@ -179,11 +194,11 @@ end
 -- @tparam table device `module`, `instance`, `name`: the disk's kstat, or what has its fields
 -- @treturn boolean
 function M.is_empty(x, device)
-  local k = core.lookup(x, device.module, device.instance, device.name)
+  local k = lookup(x, device, device.name)
   if k and not tool.passed_over[device.module] and (get(k, "reads") or 0) + (get(k, "writes") or 0) > 0 then
     return false
   end
-  local detail = core.lookup(x, device.module, device.instance, (device.name .. ",detail"):sub(1, MOST_NAME))
+  local detail = lookup(x, device, (device.name .. ",detail"):sub(1, MOST_NAME))
   return detail ~= nil and get(detail, "size") == 0
 end
 
@@ -380,7 +395,7 @@ local TIMES, QUANTILES = { ",wait", ",svc" }, { 0.5, 0.99 }
 local function latencies(d, device)
   local list = {}
   for _, ending in ipairs(TIMES) do
-    local k = core.lookup(d, device.module, device.instance, device.name .. ending)
+    local k = lookup(d, device, device.name .. ending)
     local distribution = k and k:distribution()
     local is_time = distribution and distribution.unit == "ns" -- else somebody's own, which has that name
     for _, share in ipairs(QUANTILES) do
@@ -395,12 +410,10 @@ end
 -- @param d the difference that they are of
 -- @param[opt] since_creation where devices are looked for that the earlier sample lacks
 function M.compute(self, d, since_creation)
-  local lookup = core.lookup
   local shown, rows = self.shown, self.rows
   for i = 1, #shown do
     local device = shown[i]
-    local k = lookup(d, device.module, device.instance, device.name) or
-      since_creation and lookup(since_creation, device.module, device.instance, device.name)
+    local k = lookup(d, device, device.name) or since_creation and lookup(since_creation, device, device.name)
     device.ready = k ~= nil and counts(nil, k, device.counts) ~= nil
     if device.ready then
       figures(device.counts, device.figures)
@@ -408,7 +421,7 @@ function M.compute(self, d, since_creation)
     end
   end
   for _, device in ipairs(self.empty) do
-    local k = lookup(d, device.module, device.instance, device.name)
+    local k = lookup(d, device, device.name)
     local c = k and counts(nil, k, device.counts)
     self.stale = self.stale or c ~= nil and c.reads + c.writes > 0
   end
@@ -427,7 +440,7 @@ function M.mount_point(_, now, device)
   if device.sum then
     return nil
   end
-  local k = core.lookup(now, device.module, device.instance, device.inventory_name)
+  local k = lookup(now, device, device.inventory_name)
   return k and get(k, "mount_point")
 end
 

@@ -123,6 +123,7 @@ local function device_columns(o, width, joined, system)
     add(list, (i > 1 or o.n or not joined) and { { head, 3 } } or {})
   end
   add(list, o.n and { { "device", 0, "%s", align = "left" } } or {})
+  add(list, o.names_hosts and { { "host", 0, "%s", align = "left" } } or {})
   if system then
     system_columns(o, list)
   end
@@ -211,6 +212,7 @@ function M.write(out, self, system, errors, mounts)
         n = put(values, n, soft, hard, transport, total)
       end
       n = o.n and put(values, n, name) or n
+      n = o.names_hosts and put(values, n, row.host) or n
       n = system and put_cpus(o, values, put_terminals(o, values, n, system), system) or n
       values[n + 1] = ""
       out[#out + 1] = core.line(system and self.first or self.plain, values, "-")
@@ -300,6 +302,7 @@ function M.columns(o)
     for _, head in ipairs(o.e and ERRORS or {}) do
       add(list, { { head, 0 } })
     end
+    add(list, o.names_hosts and { { "host", 0, "%s" } } or {})
     add(list, o.m and { { "mount_point", 0, "%s" } } or o.latency and { { "publisher", 0, "%s" } } or {})
   end
   for i, column in ipairs(system_columns(o, list)) do
@@ -333,6 +336,7 @@ function M.rows(o, devices, system, errors, mounts)
       local values = { device.label }
       local n = put_figures(o, values, 1, device.figures, true)
       n = errors and put(values, n, soft, hard, transport, total) or n
+      n = o.names_hosts and put(values, n, device.host) or n
       n = o.latency and put(values, n, device.publisher) or n
       finish(values, o.m and put(values, n, mounts(device)) or n)
     end

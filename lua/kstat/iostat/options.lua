@@ -140,8 +140,9 @@ local function settle(o)
   if o.C and (o.E or not (o.x or o.e) or not o.x and (o.d or o.D)) then
     fail("-C can only be used with -e or -x.")
   end
+  local all = (o.host or os.getenv("KSTAT_HOST")) == "*" -- machines
   if not (o.d or o.D or o.x or o.e or o.E or o.t or o.c) then
-    o.t, o.c, o.d = true, true, true
+    o.t, o.c, o.d, o.x = not all, not all, not all, all
   end
   if o.x then
     o.d, o.D = nil, nil
@@ -152,6 +153,7 @@ local function settle(o)
   o.both = o.n or o.latency -- parts of the service time
   o.blocks = o.d or o.D
   o.devices = o.table or o.blocks or o.E
+  o.names_hosts = all and o.x and not (o.e or o.E or o.t or o.c or o.C or o.X or o.Y)
 end
 
 --- Reads a command line.

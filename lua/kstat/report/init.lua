@@ -393,7 +393,7 @@ function report:show(given, write)
   if type(published) == "function" then
     published = published(given)
   end
-  given.names_hosts = self.names_hosts
+  given.names_hosts = given.names_hosts or self.names_hosts
   local ks, message, code = tool.open(given, self.selectors, published)
   if not ks and code == 2 then
     usage(self, message)
