@@ -111,15 +111,15 @@ end
 -- the other machines have at this time: there it turns out that there is none. A machine whose recording is damaged
 -- ends there, and `problem` says so.
 local function advance(host)
-  local ks = host[1]
-  if host.started then
-    local ok, message = core.chain_methods.update(ks, true)
-    host.problem = not ok and message or nil
-    host.gone = not ok or ks:ended()
+  local ks, is_there, message = host.chain, true, nil
+  if host[1] then
+    is_there, message = core.chain_methods.update(ks, true)
+    host.problem = not is_there and message or nil
+    is_there = is_there and not ks:ended()
   end
-  host.started = true
   local now = ks:time_of_day_ns()
-  host.next = not host.gone and (host.following[now] or now + 1000)
+  host[1] = is_there and ks
+  host.next = is_there and (host.following[now] or now + 1000)
 end
 
 -- The files of each machine: an array of { name =, paths = the files as one stream, following = of the time of a sample
@@ -144,16 +144,16 @@ local function by_host(files, given)
   return list
 end
 
--- Opens what by_host() returned: an array of { chain, name, ns by which its times become later, `following`, `next` =
--- the time of day of the next sample }. Times of a recording are on a clock that began when its machine was started, and
--- become times of the first one's clock.
+-- Opens what by_host() returned: an array of { `chain` where it is in this sample, else false; name, ns by which its
+-- times become later, `following`, `next` = the time of day of the next sample }. Times of a recording are on a clock that began when its machine was started,
+-- and become times of the first one's clock.
 local function open_hosts(list, given)
   local hosts, first = {}, nil
   for i, one in ipairs(list) do
     local ks = open(one.paths, given)
     local began = ks:time_of_day_ns() - select(2, core.sample_taken(ks:sample("unix:0:os"))) -- when the clock was 0
     first = first or began
-    hosts[i] = { ks, one.name, began - first, following = one.following, next = ks:time_of_day_ns() }
+    hosts[i] = { false, one.name, began - first, chain = ks, following = one.following, next = ks:time_of_day_ns() }
   end
   return hosts
 end
@@ -169,15 +169,6 @@ local function earliest(hosts)
   return found
 end
 
--- The machines as the recorder takes them: those that were there in this sample.
-local function present(hosts)
-  local list = {}
-  for i, host in ipairs(hosts) do
-    list[i] = { host.started and not host.gone and host[1], host[2], host[3] }
-  end
-  return list
-end
-
 -- A sample has each machine's latest; at most one step of each lies between two, so that none is lost, and machines
 -- that are recorded equally often have one sample together.
 local function hosts_to_recording(hosts, selectors, missing, path)
@@ -191,18 +182,18 @@ local function hosts_to_recording(hosts, selectors, missing, path)
     while host and not stepped[host] do
       stepped[host] = true
       advance(host)
-      remove_matching(missing, host[1])
+      remove_matching(missing, host.chain)
       host = earliest(hosts)
     end
     if host then
-      ok, message = rec.recorder:add_hosts(present(hosts), selectors)
+      ok, message = rec.recorder:add_hosts(hosts, selectors)
     end
   end
   rec:close()
   local damaged = false
   for _, one in ipairs(hosts) do
-    tool.warnings(one[1])
-    damaged = damaged or one[1]:damaged()
+    tool.warnings(one.chain)
+    damaged = damaged or one.chain:damaged()
     if ok and one.problem then
       ok, message = nil, one.problem
     end

@@ -49,7 +49,7 @@ local function follow(ks, o)
   end
   o.list = o.list or o.devices and require("kstat.iostat.devices").new(ks, o) or nil
   local changes = o.list and o.list:refresh()
-  o.chain_id, o.changed = id, changes ~= nil
+  o.chain_id, o.changed = id, changes ~= nil and not core.bounds(ks)
   o.cpus = o.system and o.system.cpus(ks)
   o.found = o.errors and o.errors.find(ks)
   if o.table then

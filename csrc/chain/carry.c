@@ -121,13 +121,15 @@ static bool
 is_broken(struct way *w, kstat_ctl_t *kc, const struct ks_sample *begin, const struct ks_sample *before,
     const kstat_t *now, bool is_cut)
 {
-	const kstat_t *was = ks_sample_find(before, now);
+	const kstat_t *was = ks_sample_counterpart(before, now), *last = was;
 
-	if (was == NULL)
-		was = ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
-	w->is_known = was != NULL && ks_delta_open(&w->until, begin, was);
+	if (was == NULL && begin->left != NULL)
+		last = ks_sample_counterpart(begin->left, now);
+	w->is_known = last != NULL && ks_delta_open(&w->until, begin, last);
 	if (is_cut)
 		return ks_delta_between(&w->last, now, now);
+	if (was == NULL) /* it came: what it counted before is known if it was there, nothing if it is not new */
+		return ks_delta_open(&w->last, before, now) ? w->is_known : ks_delta_between(&w->last, now, now);
 	if (!w->is_known || !ks_delta_between(&w->last, was, now))
 		return false;
 	/* In the first interval nothing was counted before: it counts from its creation. */
@@ -147,13 +149,36 @@ carry(struct ks_sample *to, kstat_ctl_t *kc, const struct way *w, const kstat_t 
 		return -1;
 	if (copy->ks_data == NULL || !w->is_known || ks_blobstat_is(copy))
 		return 0;
-	copy->ks_snaptime -= w->until.elapsed + (w->last.prev == now ? 0 : ks_time_between(w->last.prev->ks_snaptime,
-	    now->ks_snaptime));
+	copy->ks_snaptime -= w->until.elapsed + (w->last.prev == NULL ? w->last.elapsed :
+	    ks_time_between(w->last.prev->ks_snaptime, now->ks_snaptime));
 	lower_counters(kc, copy, &w->until, &w->last);
 	if (ks_histstat_is(copy)) {
 		lower_histogram(copy, &w->until);
 		lower_histogram(copy, &w->last);
 	}
+	return 0;
+}
+
+/* Notes how the kstats were that left between two samples: they may come again. 0, or -1 with errno ENOMEM. */
+static int
+note_left(struct ks_sample *begin, kstat_ctl_t *kc, const struct ks_sample *before, const struct ks_sample *now)
+{
+	struct ks_sample *left;
+	size_t i = 0;
+
+	while (i < before->n && ((i < now->n && now->ksp[i]->ks_kid == before->ksp[i]->ks_kid) ||
+	    ks_sample_counterpart(now, before->ksp[i]) != NULL))
+		i++;
+	if (i == before->n)
+		return 0;
+	left = ks_sample_new(kc);
+	if (left == NULL || ks_sample_share(left, before) != 0 ||
+	    (begin->left != NULL && ks_sample_share(left, begin->left) != 0)) {
+		ks_sample_free(left);
+		return -1;
+	}
+	ks_sample_free(begin->left);
+	begin->left = left;
 	return 0;
 }
 
@@ -165,6 +190,8 @@ ks_sample_carry(kstat_ctl_t *kc, struct ks_sample *begin, const struct ks_sample
 	struct way w;
 	hrtime_t passed = ks_time_between(begin->taken, before->taken);
 
+	if (note_left(begin, kc, before, now) != 0)
+		return NULL;
 	for (size_t i = 0; i < now->n; i++) {
 		if (!is_broken(&w, kc, begin, before, now->ksp[i], is_cut))
 			continue;
@@ -186,6 +213,8 @@ ks_sample_carry(kstat_ctl_t *kc, struct ks_sample *begin, const struct ks_sample
 	to->taken -= passed;
 	to->time_of_day -= passed;
 	to->seconds -= passed / KS_NANOSEC;
+	to->left = begin->left;
+	begin->left = NULL;
 	if (!is_cut && ks_sample_share(to, begin) != 0) {
 		ks_sample_free(to);
 		return NULL;

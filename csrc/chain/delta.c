@@ -10,15 +10,6 @@
 
 #define CREATION_STEP 10000000 /* ns: Linux rounds the times at which processes begin down to hundredths of a second */
 
-/* Returns the same kstat of the earlier sample, or else one with its name: it was created anew. */
-static const kstat_t *
-counterpart(const struct ks_sample *before, const kstat_t *now)
-{
-	const kstat_t *same = ks_sample_find(before, now);
-
-	return same != NULL ? same : ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
-}
-
 /* The time from one moment to a later one; 0 for moments of a capture that are too far apart for a number. */
 static hrtime_t
 between(hrtime_t from, hrtime_t to)
@@ -57,7 +48,7 @@ came_meanwhile(const struct ks_sample *before, const kstat_t *now)
 bool
 ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t *now)
 {
-	const kstat_t *prev = before != NULL ? counterpart(before, now) : NULL;
+	const kstat_t *prev = before != NULL ? ks_sample_counterpart(before, now) : NULL;
 
 	if (before != NULL && prev == NULL && now->ks_crtime <= ks_sample_time(before, now) &&
 	    !came_meanwhile(before, now))

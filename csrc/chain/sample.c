@@ -66,6 +66,7 @@ ks_sample_free(struct ks_sample *s)
 	free(s->ksp);
 	ks_table_free(&s->index);
 	ks_table_free(&s->later);
+	ks_sample_free(s->left);
 	free(s);
 }
 
@@ -192,6 +193,14 @@ ks_sample_lookup(const struct ks_sample *s, const char *module, int instance, co
 	uint32_t slot = ks_table_find(&s->index, ks_key_hash(&key), has_key, s, &key);
 
 	return slot == KS_NO_SLOT ? NULL : s->ksp[slot];
+}
+
+const kstat_t *
+ks_sample_counterpart(const struct ks_sample *before, const kstat_t *now)
+{
+	const kstat_t *same = ks_sample_find(before, now);
+
+	return same != NULL ? same : ks_sample_lookup(before, now->ks_module, now->ks_instance, now->ks_name);
 }
 
 /* --- differences -------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct ks_sample {
 	kid_t next_kid;      /* all kstats that the chain had when it was made have lower IDs */
 	struct ks_table index; /* the first of each module, instance and name */
 	struct ks_table later; /* by kid, the others: a capture may hold several of one name */
+	struct ks_sample *left; /* owned, of what a step begins with: what left within it, as it was last; see carry.h */
 };
 
 /* An empty sample of this moment. Owned by the caller. NULL with errno ENOMEM. */
@@ -69,6 +70,9 @@ const kstat_t *ks_sample_find(const struct ks_sample *s, const kstat_t *ksp);
 /* The first copy with this module, instance and name, or NULL. Constant time. */
 const kstat_t *ks_sample_lookup(const struct ks_sample *s, const char *module, int instance,
     const char *name);
+
+/* The same kstat of an earlier sample, or else one with its name: it was created anew. NULL: it has none. */
+const kstat_t *ks_sample_counterpart(const struct ks_sample *before, const kstat_t *now);
 
 /* Whether a kstat of the chain was there when the sample was made, and the sample does not have it. */
 bool ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp);

@@ -59,14 +59,6 @@ local function finish(self, last, begin)
   return now, now and begin or message, errname
 end
 
--- The sample that the first step begins with.
-local function first(self)
-  if self.values then
-    return core.sample(self.ks)
-  end
-  return sample.take(self.ks, self.list)
-end
-
 -- Tells once that steps are shorter than what lies between samples; an interval of 1 has always meant each sample.
 local function measure(self, distance)
   if self.seconds and not self.told and self.seconds > 1 and distance > ROUNDED * self.seconds then
@@ -74,14 +66,6 @@ local function measure(self, distance)
     self.tell(("an interval of %g s is shorter than that of the recording, %g s: each sample is shown"):format(
       self.seconds, math.floor(distance * 10 + 0.5) / 10), false)
   end
-end
-
--- What a step begins with that has gone on to a sample; is_new: nothing was counted yet.
-local function join(base, last, fresh, is_cut, is_new)
-  if is_cut and is_new then
-    return fresh
-  end
-  return core.sample_carry(base, last, fresh, is_cut)
 end
 
 --- Goes on to the end of the next step.
@@ -97,7 +81,11 @@ function step:next(now, begin)
   local is_first, name = not now, nil
   local ok, message, errname
   if is_first then
-    now, message, errname = first(self)
+    if self.values then
+      now, message, errname = core.sample(ks)
+    else
+      now, message, errname = sample.take(ks, self.list)
+    end
     if not now then
       return nil, message, errname
     elseif begin then
@@ -130,7 +118,11 @@ function step:next(now, begin)
       end
       break
     end
-    base, message, errname = join(base, last, fresh, is_cut, name == nil)
+    if is_cut and name == nil then
+      base = fresh -- nothing was counted yet
+    else
+      base, message, errname = core.sample_carry(base, last, fresh, is_cut)
+    end
     if not base then
       return nil, message, errname
     end

@@ -189,7 +189,7 @@ describe("a recording of several machines", function()
       assert.same({ "", 22, 22 }, { err, idle, busy })
     end)
 
-    it("of which iostat has a row for each disk of each with --host '*', and no columns of all machines together", function()
+    it("of which iostat has a row for each disk of each with --host '*', and none of all together", function()
       local out, err = shown("iostat", "--host", "*", "5", "2")
       local _, busy = out:gsub("\nvda +9%.0 +9%.0 [^\n]* busy1 ", "")
       local _, idle = out:gsub("\nvda +0%.2 +0%.2 [^\n]* idle1 ", "")

@@ -46,7 +46,7 @@ local function ticks(options, words, env)
     if prev then
       local d = now - prev
       local a, disk = d:lookup("app", 0, "a"), d:lookup("sd", 0, "sda")
-      print(("%.0f %.0f %.0f %.0f %.1f"):format(now.time_of_day - ]] .. START .. [[, d.elapsed, a.n, disk.reads, a.g))
+      if a then print(("%.0f %.0f %.0f %.0f %.1f"):format(now.time_of_day - ]] .. START .. [[, d.elapsed, a.n, disk.reads, a.g)) end
     end
   end]]
   for _, word in ipairs(words) do
@@ -156,6 +156,46 @@ describe("a step of the past", function()
       assert.same(all, sums((ticks({ "--host", "alpha" }, words))), words[1])
     end
     assert.same(all, sums((ticks({ "--host", "alpha", "--from", tostring(START) }, {}))))
+  end)
+
+  -- A kstat leaves twice for some samples; is_new: it is another one when it comes again.
+  local function leaving(name, is_new)
+    local out, n, made = {}, 1000, 1
+    for i = 0, 60 do
+      local text
+      if is_new and (i == 23 or i == 42) then
+        made, n = 5000 + 10 * i - 4, 20
+      end
+      text = sample(START + 10 * i, 5000 + 10 * i, n, { crtime = made })
+      n = n + i % 7 * 10
+      if i >= 20 and i < 23 or i >= 40 and i < 42 then
+        text = text:gsub('{"module":"app".-}},', ""):gsub('{"module":"sd".-}},', "")
+      end
+      out[#out + 1] = text
+    end
+    record(name, table.concat(out))
+  end
+
+  it("has what a kstat counted that left within it and came again, the same or another one", function()
+    for _, is_new in ipairs({ false, true }) do
+      os.remove(dir .. "/a.rec")
+      leaving("a.rec", is_new)
+      local all = sums((ticks({}, { "1" })))
+      assert.is_true(all[2] > 1000 and all[2] == all[3], all[2])
+      for _, seconds in ipairs({ "60", "300", "3600" }) do
+        local sum = sums((ticks({}, { seconds })))
+        assert.same({ all[2], all[3] }, { sum[2], sum[3] }, seconds)
+      end
+    end
+  end)
+
+  it("that ends with a kstat that came again has no rate of it", function()
+    leaving("a.rec", false)
+    local times = { "--from", tostring(START + 200), "--to", tostring(START + 230) }
+    assert.same({ "230 30 0 0 820.0" }, (ticks(times, {})))
+    local r = run.run({ "kstatlua", "-r", dir, times[1], times[2], times[3], times[4], "iostat", "-x" })
+    assert.equal("", r.err)
+    assert.matches("^<<disk added: sda>>\n[^\n]*\n[^\n]*\n$", r.out) -- and nothing since boot
   end)
 
   it("of a capture goes by samples, in which the machine's own gauges are known", function()

@@ -414,7 +414,7 @@ function M.compute(self, d, since_creation)
   for i = 1, #shown do
     local device = shown[i]
     local k = lookup(d, device, device.name) or since_creation and lookup(since_creation, device, device.name)
-    device.ready = k ~= nil and counts(nil, k, device.counts) ~= nil
+    device.ready = k and counts(nil, k, device.counts) ~= nil
     if device.ready then
       figures(device.counts, device.figures)
       device.figures.latencies = self.o.latency and latencies(k.elapsed and d or since_creation, device)
