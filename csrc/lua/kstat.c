@@ -262,7 +262,7 @@ kstat_eq(lua_State *L)
 	struct ks_lua_kstat *b = ks_lua_testudata(L, 2, KS_LUA_KSTAT);
 
 	lua_pushboolean(L, b != NULL && a->origin == b->origin && a->chain == b->chain &&
-	    a->head.ks_kid == b->head.ks_kid && a->delta.now == b->delta.now &&
+	    (a->origin != KS_LUA_LIVE || a->head.ks_kid == b->head.ks_kid) && a->delta.now == b->delta.now &&
 	    a->delta.prev == b->delta.prev);
 	return 1;
 }

@@ -145,7 +145,7 @@ push_kstat(lua_State *L, int state, enum ks_lua_origin origin, struct ks_lua_cha
 	u = lua_touserdata(L, -1);
 	if (u == NULL) {
 		lua_pop(L, 1);
-		u = ks_lua_newuserdata(L, sizeof(*u));
+		u = ks_lua_newuserdata(L, origin == KS_LUA_LIVE ? sizeof(*u) : offsetof(struct ks_lua_kstat, head));
 		u->origin = origin;
 		u->chain = chain;
 		lua_pushvalue(L, state);

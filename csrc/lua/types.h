@@ -59,14 +59,14 @@ enum ks_lua_origin { KS_LUA_LIVE, KS_LUA_SAMPLED, KS_LUA_DIFFERING };
 struct ks_lua_kstat {
 	enum ks_lua_origin origin;
 	struct ks_lua_chain *chain;
-	/* LIVE: the header as it was found; ksp is valid while chain->updates == seen. */
-	kstat_t head;
-	kstat_t *ksp; /* NULL: it is gone */
-	uint64_t seen;
 	/* SAMPLED: delta.now; DIFFERING: all of delta. */
 	struct ks_lua_sample *sample;
 	struct ks_lua_sample *before; /* may be NULL */
 	struct ks_delta delta;
+	/* LIVE, of others there is no memory for it: the header as it was found; ksp is valid while chain->updates == seen. */
+	kstat_t head;
+	kstat_t *ksp; /* NULL: it is gone */
+	uint64_t seen;
 };
 
 struct ks_lua_selector {
