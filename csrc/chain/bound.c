@@ -56,6 +56,24 @@ selector_at(const struct ks_only *only, size_t i)
 	return i < only->n ? only->selector[i] : only->also[i - only->n];
 }
 
+const char *
+ks_bound_reads(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
+{
+	const struct ks_only *only = only_of(scan);
+	const char *reads = NULL;
+
+	for (size_t i = 0; i < only->n + only->nalso; i++) {
+		const struct ks_selector *s = selector_at(only, i);
+
+		if (!may_match(&s->module, module) || !may_match(&s->class_, class_) || !may_match(&s->name, name))
+			continue;
+		if (s->reads == NULL || (reads != NULL && strcmp(reads, s->reads) != 0))
+			return NULL;
+		reads = s->reads;
+	}
+	return reads;
+}
+
 /* True if the selector spells the module or the class out, and matches what is known of the rest. */
 static bool
 asks_for(const struct ks_selector *s, const char *module, const char *class_, int instance, const char *name)

@@ -36,6 +36,7 @@ bool ks_bound_wants_only(const struct ks_scan *scan, bool (*has)(const char *mod
 bool ks_bound_names(const struct ks_scan *scan, const char *module);
 bool ks_bound_asks_for(const struct ks_scan *scan, const char *module, const char *class_, int instance,
     const char *name);
+const char *ks_bound_reads(const struct ks_scan *scan, const char *module, const char *class_, const char *name);
 bool ks_bound_spells(const struct ks_scan *scan, const char *class_, const char *ending, const char *stat);
 
 #endif

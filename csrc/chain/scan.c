@@ -184,7 +184,8 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 }
 
 static const struct ks_scan_ops scan_ops = { scan_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
-	ks_bound_asks_for, ks_bound_spells, scan_warn, scan_owns, scan_hears, scan_is_other };
+	ks_bound_asks_for, ks_bound_spells, scan_warn, scan_owns, scan_hears, scan_is_other,
+	ks_bound_reads };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)

@@ -13,6 +13,7 @@
 
 struct ks_selector {
 	struct ks_pattern module, instance, name, stat, class_;
+	const char *reads; /* what is needed of a kstat, see ks_scan_reads(); borrowed */
 	bool is_of_machine; /* it names a module or a class of the machine: see struct ks_only */
 	bool is_strangers; /* chains do not warn of it: whoever serves the stranger calls ks_selector_trouble() */
 };

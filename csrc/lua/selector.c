@@ -116,13 +116,14 @@ push_compiled(lua_State *L, const struct ks_operand *o, bool is_strangers)
 }
 
 /*
- * selector{ module =, instance =, name =, statistic =, class = }: each is the text of a specifier, or nil for
- * everything.
+ * selector{ module =, instance =, name =, statistic =, class =, reads = }: each is the text of a specifier, or nil
+ * for everything; reads: see ks_scan_reads().
  */
 static int
 selector_new(lua_State *L)
 {
 	struct ks_operand o = { .field = { { NULL, 0 } } };
+	int n;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	lua_settop(L, 1);
@@ -130,7 +131,16 @@ selector_new(lua_State *L)
 		lua_getfield(L, 1, field_names[i]);
 		o.field[i].text = luaL_optlstring(L, i + 2, "", &o.field[i].n);
 	}
-	return push_compiled(L, &o, false);
+	lua_getfield(L, 1, "reads");
+	n = push_compiled(L, &o, false);
+	if (n == 1 && !lua_isnil(L, KS_OPERAND_FIELDS + 2)) {
+		((struct ks_lua_selector *)lua_touserdata(L, -1))->s.reads = lua_tostring(L, KS_OPERAND_FIELDS + 2);
+		ks_lua_getuservalue(L, -1); /* which keeps the text */
+		lua_pushvalue(L, KS_OPERAND_FIELDS + 2);
+		lua_rawseti(L, -2, KS_OPERAND_FIELDS + 1);
+		lua_pop(L, 1);
+	}
+	return n;
 }
 
 /*

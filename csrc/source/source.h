@@ -64,6 +64,7 @@ struct ks_scan_ops {
 	bool (*owns)(const struct ks_scan *scan, const char *module);
 	enum ks_hearing (*hears)(const struct ks_scan *scan, uint32_t uid);
 	bool (*is_other)(const struct ks_scan *scan);
+	const char *(*reads)(const struct ks_scan *scan, const char *module, const char *class_, const char *name);
 };
 
 /* The first member of the caller's own structure. */
@@ -105,6 +106,16 @@ static inline bool
 ks_scan_names(const struct ks_scan *scan, const char *module)
 {
 	return scan->ops->names(scan, module);
+}
+
+/*
+ * The statistics that the caller needs of kstats of that module, class and name (NULL: not known yet), with commas
+ * between; NULL: all. A source may leave out others, and what is of no use without a statistic that has no value.
+ */
+static inline const char *
+ks_scan_reads(const struct ks_scan *scan, const char *module, const char *class_, const char *name)
+{
+	return scan->ops->reads != NULL ? scan->ops->reads(scan, module, class_, name) : NULL;
 }
 
 #define KS_ANY_INSTANCE (-1) /* for ks_scan_asks_for(): the instance is not known yet */

@@ -14,7 +14,8 @@
 -- @module kstat.selector
 
 --- A selector as a table: `module`, `name`, `statistic` and `class` (?string): a specifier, nil: any; `instance`
--- (?string|integer): the same, or the number.
+-- (?string|integer): the same, or the number; `reads` (?string): the statistics that are needed, with commas between:
+-- a chain that is opened with such selectors alone reads no more of the machine's files than these take.
 -- @table fields
 
 --- Whether a compiled selector selects a kstat, and a statistic of this name.
@@ -42,7 +43,7 @@ function selector.parse(text)
   return core.operand(text)
 end
 
-local fields = { module = true, instance = true, name = true, statistic = true, class = true }
+local fields = { module = true, instance = true, name = true, statistic = true, class = true, reads = true }
 
 -- Returns the text of a specifier in a table; an instance may be a number.
 local function specifier(field, value)

@@ -127,6 +127,19 @@ describe("a chain of some kstats only", function()
     assert.is_nil(ks:lookup("cpu", 0, "sys"))
   end)
 
+  it("lacks what none of its selectors reads", function()
+    local function disk(...)
+      return assert(kstat.open({ proc = small.proc, sys = small.sys, only = { ... } })):lookup("sderr", 0, "sda,err")
+    end
+    local some = { class = "device_error", reads = "Hard Errors,Size" }
+    local k, whole = disk(some), disk({ class = "device_error" })
+    assert.same({ whole["Hard Errors"], whole.Size, nil, nil }, { k["Hard Errors"], k.Size, k.Vendor, k.Product })
+    assert.is_string(whole.Vendor)
+    assert.equal(whole.Vendor, disk(some, { name = "sda,err" }).Vendor)
+    assert.has_error(function() kstat.selector({ reads = 1 }) end,
+      "selector field 'reads': string expected, got number")
+  end)
+
   it("may be one of a capture", function()
     local ks = assert(kstat.open({ capture = host, only = { "link:::", { class = "disk" } } }))
     collectgarbage() -- the selectors are held by the chain

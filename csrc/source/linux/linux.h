@@ -177,6 +177,8 @@ struct ks_linux {
 		bool optional; /* only its parts that a selector names are listed, or less if it is_partly */
 		bool absent; /* the machine has no device with a kstat that is wanted */
 		uint16_t wanted; /* the parts that the caller of the scan may want, one bit each */
+		const char *reads[KS_UNIT_PARTS]; /* ks_scan_reads() of each part, and the fields that are not among them */
+		uint64_t unread[KS_UNIT_PARTS];
 	} sub[KS_SUB_COUNT];
 	struct {
 		hrtime_t now;    /* the time of a recorded tree at the last scan; 0: it is not known */
@@ -220,6 +222,8 @@ struct ks_linux {
 	/* What is under way. */
 	struct ks_scan *scan;
 	const struct ks_part *part; /* the kind of the kstat that is read */
+	const char *reads;          /* what is needed of it; NULL: all; and the fields that are not, one bit each */
+	uint64_t unread;
 	struct ks_unit *unit;       /* its unit, and the image that its text is from: see ks_part */
 	const struct ks_image *im;
 	struct ks_texts texts;      /* copies of texts for its values */
@@ -336,6 +340,9 @@ hrtime_t ks_linux_now(const struct ks_linux *lx);
 
 /* Leaves out the subsystems of which nobody wants a kstat, at the first scan; warns of unknown words of $KSTAT_WITH. */
 void ks_linux_choose(struct ks_linux *lx, struct ks_scan *scan);
+
+/* True if a list such as "slab,cgroup" or "all" names the thing. */
+bool ks_linux_is_listed(const char *list, const char *name);
 
 /* Finds out which subsystems have no device that is wanted; once more when one may have come. */
 void ks_linux_leave_out_absent(struct ks_linux *lx);

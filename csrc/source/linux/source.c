@@ -175,6 +175,8 @@ linux_read(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, struct ks
 	if (unit == NULL)
 		return ks_fail(ENXIO, "%s:%d:%s is gone", ksp->ks_module, ksp->ks_instance, ksp->ks_name);
 	served = &unit->served[cookie >> 32 & 0xffff];
+	lx->reads = lx->sub[cookie >> 48].reads[cookie >> 32 & 0xffff];
+	lx->unread = lx->sub[cookie >> 48].unread[cookie >> 32 & 0xffff];
 	if (*served == lx->round)
 		lx->round++;
 	/* A program that reads only once would keep files in vain. */

@@ -236,6 +236,35 @@ ks_linux_owns(struct ks_source *src, const char *module)
 	return false;
 }
 
+bool
+ks_linux_is_listed(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (list == NULL)
+		return false;
+	for (;;) {
+		size_t k = strcspn(list, ",");
+
+		if ((k == n && strncmp(list, name, n) == 0) || (k == 3 && strncmp(list, "all", 3) == 0))
+			return true;
+		if (list[k] == '\0')
+			return false;
+		list += k + 1;
+	}
+}
+
+/* The fields of a part that are not on a list. */
+static uint64_t
+fields_beside(const struct ks_field *fields, const char *list)
+{
+	uint64_t others = 0;
+
+	for (size_t i = 0; list != NULL && fields != NULL && fields[i].meta.stat != NULL && i < KS_VALUES_MAX; i++)
+		others |= (uint64_t)!ks_linux_is_listed(list, fields[i].meta.stat) << i;
+	return others;
+}
+
 /*
  * Leaves out the subsystems of which the caller of the scan wants no kstat, and nobody else the units. Those that
  * look at every device beforehand are left out if only modules of the other subsystems are wanted.
@@ -253,32 +282,18 @@ leave_out_unwanted(struct ks_linux *lx, const struct ks_scan *scan)
 		if (ks_linux_subsystem(s)->for_program && !lx->for_program)
 			lx->sub[s].wanted = 0;
 		for (size_t p = 0; p < ks_linux_subsystem(s)->nparts; p++) {
-			if ((lx->sub[s].wanted >> p & 1) != 0)
-				mark_needed(needed, &ks_linux_subsystem(s)->parts[p]);
+			const struct ks_part *part = &ks_linux_subsystem(s)->parts[p];
+
+			if ((lx->sub[s].wanted >> p & 1) == 0)
+				continue;
+			mark_needed(needed, part);
+			lx->sub[s].reads[p] = ks_scan_reads(scan, fixed(part->module), part->class_, fixed(part->name));
+			lx->sub[s].unread[p] = fields_beside(part->fields, lx->sub[s].reads[p]);
 		}
 	}
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		lx->sub[s].off = lx->sub[s].wanted == 0 && !needed[s];
 		lx->counts_events |= !lx->sub[s].off && ks_linux_subsystem(s)->on_events;
-	}
-}
-
-/* True if a list such as "slab,cgroup" or "all" names the thing. */
-static bool
-is_named(const char *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (list == NULL)
-		return false;
-	for (;;) {
-		size_t k = strcspn(list, ",");
-
-		if ((k == n && strncmp(list, name, n) == 0) || (k == 3 && strncmp(list, "all", 3) == 0))
-			return true;
-		if (list[k] == '\0')
-			return false;
-		list += k + 1;
 	}
 }
 
@@ -293,7 +308,7 @@ mark_optional(struct ks_linux *lx, const struct ks_scan *scan)
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const char *word = ks_linux_subsystem(s)->optional;
 
-		if (word != NULL && !is_named(with, word) && !ks_scan_names(scan, word))
+		if (word != NULL && !ks_linux_is_listed(with, word) && !ks_scan_names(scan, word))
 			lx->sub[s].optional = true;
 	}
 }

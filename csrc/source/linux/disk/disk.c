@@ -85,7 +85,7 @@ static const uint8_t narrow[] = { D_READ_MS, D_WRITE_MS, D_BUSY_MS, D_QUEUE_MS, 
 /* Facts that do not change while a disk is there, read when they are needed first. */
 struct inventory {
 	bool known;
-	bool counts; /* it has the counters of the SCSI layer */
+	bool is_countless; /* it lacks the counters of the SCSI layer */
 	char vendor[64], product[64], revision[32], serial[64]; /* empty: not known */
 };
 
@@ -276,7 +276,6 @@ read_inventory(const struct ks_linux *lx, const struct ks_unit *unit, struct inv
 	static const char *const revisions[] = { "/device/rev", "/device/firmware_rev", "/device/fwrev",
 		NULL };
 	static const char *const serials[] = { "/device/serial", "/serial", NULL };
-	char path[256];
 
 	first_text(lx, unit, vendors, inv->vendor, sizeof(inv->vendor));
 	first_text(lx, unit, products, inv->product, sizeof(inv->product));
@@ -284,8 +283,6 @@ read_inventory(const struct ks_linux *lx, const struct ks_unit *unit, struct inv
 	first_text(lx, unit, serials, inv->serial, sizeof(inv->serial));
 	if (inv->serial[0] == '\0')
 		scsi_serial(lx, unit, inv->serial, sizeof(inv->serial));
-	ks_disk_path(path, sizeof(path), "block", unit->key, "/device/ioerr_cnt");
-	inv->counts = ks_linux_exists(lx, KS_ROOT_SYS, path);
 	inv->known = true;
 }
 
@@ -299,23 +296,26 @@ have_text(struct ks_values *vals, size_t i, const char *s)
 static int
 read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
+	static const uint64_t texts = 1u << E_VENDOR | 1u << E_PRODUCT | 1u << E_REVISION | 1u << E_SERIAL;
 	struct inventory *inv = &((struct disk *)unit->extra)->inv;
 	struct ks_values vals = { .have = 0 };
 	char path[256];
 	uint64_t v;
 
-	if (!inv->known)
+	if (!inv->known && (~lx->unread & texts) != 0)
 		read_inventory(lx, unit, inv);
-	if (inv->counts && scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
+	if (!inv->is_countless && scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
 		ks_have(&vals, E_HARD, v);
-	if (inv->counts && scsi_counter(lx, unit, "/device/iotmo_cnt", &v))
+	else
+		inv->is_countless = true;
+	if (!inv->is_countless && scsi_counter(lx, unit, "/device/iotmo_cnt", &v))
 		ks_have(&vals, E_TRANSPORT, v);
 	have_text(&vals, E_VENDOR, inv->vendor);
 	have_text(&vals, E_PRODUCT, inv->product);
 	have_text(&vals, E_REVISION, inv->revision);
 	have_text(&vals, E_SERIAL, inv->serial);
 	ks_disk_path(path, sizeof(path), "block", unit->key, "/size");
-	if (ks_file_u64(&lx->root[KS_ROOT_SYS], path, &v) == 0)
+	if ((lx->unread >> E_SIZE & 1) == 0 && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &v) == 0)
 		ks_have(&vals, E_SIZE, v * SECTOR);
 	ks_fields_add(r, err_fields, &vals);
 	return 0;

@@ -74,6 +74,7 @@ enum { PRIORITY_OTHER = 0x020, PRIORITY_FLOPPY = 0x040, PRIORITY_TAPE = 0x060, P
 /* Facts that do not change while the device is there; they are read when they are needed first. */
 struct facts {
 	bool known;
+	uint64_t unread; /* fields that nobody needed then */
 	const char *type, *interface;
 	char number[24];   /* "major:minor" */
 	char source[160];  /* its path, as file systems may name it */
@@ -82,6 +83,7 @@ struct facts {
 	struct ks_values vals;
 	struct queue {
 		hrtime_t asked;  /* when the settings were read; 0: never */
+		uint64_t unread; /* those that nobody needed then */
 		uint64_t absent; /* files that it does not have */
 		char text[96];   /* of the settings */
 		struct ks_values settings;
@@ -229,7 +231,6 @@ read_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts 
 		f->number[0] = '\0';
 	(void)snprintf(f->source, sizeof(f->source), "/dev/%s%s",
 	    f->name[0] != '\0' ? "mapper/" : "", f->name[0] != '\0' ? f->name : unit->key);
-	f->known = true;
 }
 
 static void
@@ -260,8 +261,6 @@ read_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *
 	if (block_number(lx, unit, "/queue/logical_block_size", &v) && v <= UINT32_MAX)
 		ks_have(&f->vals, V_BLOCK_SIZE, v);
 	ks_have(&f->vals, V_PRIORITY, priority_of(lx, unit, f));
-	if (block_number(lx, unit, "/queue/rotational", &v))
-		ks_have(&f->vals, V_ROTATIONAL, v != 0);
 	if (block_number(lx, unit, "/removable", &v))
 		ks_have(&f->vals, V_REMOVABLE, v != 0);
 	read_names(lx, unit, way, f);
@@ -275,7 +274,7 @@ add_fields(struct ks_linux *lx, struct ks_record *r, const struct ks_field *tabl
 	struct ks_values vals = f->vals;
 	char point[1024];
 
-	if (ks_linux_mount_point(lx, f->number, f->source, point, sizeof(point)))
+	if ((lx->unread >> mount & 1) == 0 && ks_linux_mount_point(lx, f->number, f->source, point, sizeof(point)))
 		ks_have_text(&vals, mount, point);
 	ks_fields_add(r, table, &vals);
 }
@@ -283,11 +282,17 @@ add_fields(struct ks_linux *lx, struct ks_record *r, const struct ks_field *tabl
 static int
 read_device(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
+	static const uint64_t others = ~(1ULL << V_ROTATIONAL) & ((1u << (V_MOUNT + 1)) - 1);
 	struct facts *f = unit->extra;
+	bool is_lacking = !f->known || (f->unread & ~lx->unread) != 0;
+	uint64_t v;
 
-	if (!f->known) {
+	if (is_lacking && block_number(lx, unit, "/queue/rotational", &v))
+		ks_have(&f->vals, V_ROTATIONAL, v != 0);
+	f->known = true;
+	f->unread = is_lacking ? lx->unread : f->unread;
+	if (is_lacking && (lx->unread & others) != others) {
 		struct ks_text t;
-		uint64_t v;
 
 		read_facts(lx, unit, f);
 		read_number(lx, unit, f);
@@ -309,6 +314,7 @@ read_partition(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	struct facts *f = unit->extra;
 
 	if (!f->known) {
+		f->known = true;
 		ks_have_text(&f->vals, P_DISK, f->disk);
 		read_number(lx, unit, f);
 	}
@@ -334,17 +340,18 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 
 	block_path(path, sizeof(path), unit, "");
 	dir = ks_dir_below(sys, path);
-	if (q->asked == 0 || now - q->asked > SETTINGS_LAST) {
+	if (q->asked == 0 || now - q->asked > SETTINGS_LAST || (q->unread & ~lx->unread) != 0) {
 		struct ks_texts kept = { q->text, sizeof(q->text), 0 };
 
 		q->asked = now;
 		q->settings.have = 0;
-		absent = now_fields;
+		q->unread = lx->unread;
+		absent = now_fields | lx->unread;
 		ks_attributes_read(&dir, queue_fields, &absent, &q->settings, &kept);
 	}
-	absent = q->absent | ~now_fields;
+	absent = q->absent | ~now_fields | lx->unread;
 	ks_attributes_read(&dir, queue_fields, &absent, &vals, &texts);
-	q->absent = absent & now_fields;
+	q->absent = absent & now_fields & ~lx->unread;
 	for (size_t i = Q_SETTINGS; queue_fields[i].meta.stat != NULL; i++) {
 		if ((q->settings.have >> i & 1) != 0) {
 			vals.v[i] = q->settings.v[i];

@@ -125,7 +125,7 @@ name_of_v1(const char *name)
 }
 
 static void
-add_memory(const struct ks_hierarchy *h, struct ks_text all, struct ks_record *r)
+add_memory(const struct ks_linux *lx, const struct ks_hierarchy *h, struct ks_text all, struct ks_record *r)
 {
 	struct ks_text line, word;
 	uint64_t v;
@@ -139,7 +139,7 @@ add_memory(const struct ks_hierarchy *h, struct ks_text all, struct ks_record *r
 		ks_name_set(name, sizeof(name), word.p, ks_text_size(&word));
 		if ((h->has & KS_IN_V2) == 0)
 			stat = name_of_v1(name);
-		if (*stat != '\0')
+		if (*stat != '\0' && (lx->reads == NULL || ks_linux_is_listed(lx->reads, stat)))
 			ks_named_u64(r, stat, v);
 	}
 }
@@ -195,9 +195,10 @@ ks_group_memory_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 
 		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_MEMORY | KS_IN_HUGETLB)) == 0)
 			continue;
-		if (ks_group_file(&dir, "memory.stat", buf, sizeof(buf), &text))
-			add_memory(h, text, r);
-		add_huge_pages(gs, h, &dir, r);
+		if (!(lx->reads != NULL && g->is_unlimited) && ks_group_file(&dir, "memory.stat", buf, sizeof(buf), &text))
+			add_memory(lx, h, text, r);
+		if (lx->reads == NULL)
+			add_huge_pages(gs, h, &dir, r);
 		is_there |= r->ndata > before || ks_dir_exists(&dir);
 	}
 	return is_there ? 0 : ks_linux_gone(unit);
@@ -345,7 +346,7 @@ ks_group_io_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		{ KS_IN_BLKIO, "blkio.throttle.write_iops_device", "", "write_iops" },
 	};
 	const struct ks_groups *gs = ks_groups_of(lx);
-	const struct ks_group *g = unit->extra;
+	struct ks_group *g = unit->extra;
 	bool is_there = false;
 	char buf[FILE_SIZE];
 	struct ks_text text;
@@ -356,6 +357,11 @@ ks_group_io_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		uint_t before = r->ndata;
 
 		if ((g->in >> i & 1) == 0 || (h->has & (KS_IN_V2 | KS_IN_BLKIO)) == 0)
+			continue;
+		g->is_io_unlimited = lx->reads != NULL && (h->has & KS_IN_V2) != 0 &&
+		    ks_group_file(&dir, "io.max", buf, sizeof(buf), &text) && ks_text_empty(&text);
+		is_there |= g->is_io_unlimited;
+		if (g->is_io_unlimited) /* what it does is of no use without a limit */
 			continue;
 		for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
 			if ((h->has & files[k].in) != 0 && (ks_group_file(&dir, files[k].file, buf, sizeof(buf), &text) ||

@@ -80,7 +80,8 @@ KS_FIELDS_FIT(ks_group_fields);
 /*
  * A number is the one behind `mark` in a line that begins with `line`; those of several lines are added. A limit that
  * is not set is a word in place of a number. Rows of one file are next to each other. A file is not opened if the
- * statistic `if_has` has no value, because the group is without that controller then.
+ * statistic `if_has` has no value, because the group is without that controller then. For who needs only some of
+ * the statistics of version 2 that is limit_of[field]: what a limit does is of no use without one.
  */
 struct source {
 	uint8_t in;
@@ -89,7 +90,13 @@ struct source {
 	uint32_t times; /* 0: a percentage with two decimals */
 };
 
+static const uint8_t limit_of[KS_VALUES_MAX] = { [C_CPU] = C_QUOTA, [C_PERIODS] = C_QUOTA, [C_THROTTLED] = C_QUOTA,
+	[C_MEMORY] = C_MEMORY_MAX, [C_MEMORY_WAIT] = C_MEMORY_MAX, [C_MEMORY_STALL] = C_MEMORY_MAX, [C_PIDS] = C_PIDS_MAX,
+	[C_PIDS_EVENTS] = C_PIDS_MAX };
+
 static const struct source sources[] = {
+	{ KS_IN_V2, "cpu.max", "", "", C_QUOTA, C_PATH, 1000 },
+	{ KS_IN_V2, "cpu.max", "", " ", C_PERIOD, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.stat", "usage_usec ", "", C_CPU, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.stat", "user_usec ", "", C_USER, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.stat", "system_usec ", "", C_SYSTEM, C_PATH, 1000 },
@@ -99,14 +106,12 @@ static const struct source sources[] = {
 	{ KS_IN_V2, "cpu.stat", "throttled_usec ", "", C_THROTTLED_TIME, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.stat", "nr_bursts ", "", C_BURSTS, C_PATH, 1 },
 	{ KS_IN_V2, "cpu.stat", "burst_usec ", "", C_BURST_TIME, C_PATH, 1000 },
-	{ KS_IN_V2, "cpu.max", "", "", C_QUOTA, C_PERIODS, 1000 },
-	{ KS_IN_V2, "cpu.max", "", " ", C_PERIOD, C_PERIODS, 1000 },
 	{ KS_IN_V2, "cpu.pressure", "some ", "total=", C_CPU_WAIT, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.pressure", "full ", "total=", C_CPU_STALL, C_PATH, 1000 },
 	{ KS_IN_V2, "cpu.pressure", "some ", "avg10=", C_CPU_WAIT10, C_PATH, 0 },
+	{ KS_IN_V2, "memory.max", "", "", C_MEMORY_MAX, C_PATH, 1 },
 	{ KS_IN_V2, "memory.current", "", "", C_MEMORY, C_PATH, 1 },
 	{ KS_IN_V2, "memory.peak", "", "", C_MEMORY_PEAK, C_MEMORY, 1 },
-	{ KS_IN_V2, "memory.max", "", "", C_MEMORY_MAX, C_MEMORY, 1 },
 	{ KS_IN_V2, "memory.high", "", "", C_MEMORY_HIGH, C_MEMORY, 1 },
 	{ KS_IN_V2, "memory.swap.current", "", "", C_SWAP, C_MEMORY, 1 },
 	{ KS_IN_V2, "memory.swap.max", "", "", C_SWAP_MAX, C_MEMORY, 1 },
@@ -129,8 +134,8 @@ static const struct source sources[] = {
 	{ KS_IN_V2, "io.pressure", "some ", "avg10=", C_IO_WAIT10, C_PATH, 0 },
 	{ KS_IN_V2, "io.pressure", "full ", "avg10=", C_IO_STALL10, C_PATH, 0 },
 	{ KS_IN_V2, "irq.pressure", "full ", "total=", C_IRQ_STALL, C_PATH, 1000 },
+	{ KS_IN_V2, "pids.max", "", "", C_PIDS_MAX, C_PATH, 1 },
 	{ KS_IN_V2, "pids.current", "", "", C_PIDS, C_PATH, 1 },
-	{ KS_IN_V2, "pids.max", "", "", C_PIDS_MAX, C_PIDS, 1 },
 	{ KS_IN_V2, "pids.events", "max ", "", C_PIDS_EVENTS, C_PIDS, 1 },
 	{ KS_IN_MEMORY, "memory.usage_in_bytes", "", "", C_MEMORY, C_PATH, 1 },
 	{ KS_IN_MEMORY, "memory.max_usage_in_bytes", "", "", C_MEMORY_PEAK, C_MEMORY, 1 },
@@ -276,7 +281,8 @@ read_hierarchy(const struct ks_linux *lx, const struct asked *asked, const struc
 {
 	const struct source *source = asked->v;
 	const struct ks_dir dir = ks_group_dir(lx, h, g->path);
-	bool is_there = false;
+	bool is_there = false, some = lx->reads != NULL && asked->fields == ks_group_fields;
+	uint64_t unread = lx->unread | (some && g->is_io_unlimited ? 1ULL << C_IO_STALL : 0);
 	char buf[FILE_SIZE];
 
 	for (size_t i = 0, end; i < asked->n; i = end) {
@@ -286,13 +292,14 @@ read_hierarchy(const struct ks_linux *lx, const struct asked *asked, const struc
 
 		for (end = i; end < asked->n && source[end].in == source[i].in &&
 		    strcmp(source[end].file, source[i].file) == 0; end++)
-			needed |= (had >> source[end].field & 1) == 0 && (had >> source[end].if_has & 1) != 0;
+			needed |= ((had | unread) >> source[end].field & 1) == 0 &&
+			    (had >> (some && source[end].in == KS_IN_V2 ? limit_of[source[end].field] : source[end].if_has) & 1) != 0;
 		if ((h->has & source[i].in) == 0 || !needed ||
 		    !ks_group_file(&dir, source[i].file, buf, sizeof(buf), &text))
 			continue;
 		is_there = true;
 		for (size_t k = i; k < end; k++) {
-			if ((had >> source[k].field & 1) == 0)
+			if (((had | unread) >> source[k].field & 1) == 0)
 				parse(&source[k], text, vals);
 		}
 	}
@@ -303,7 +310,7 @@ static int
 read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_groups *gs = ks_groups_of(lx);
-	const struct ks_group *g = unit->extra;
+	struct ks_group *g = unit->extra;
 	struct ks_values vals = { .have = 0 };
 	char path[KS_GROUP_PATH + 1] = "/";
 	bool is_there = false;
@@ -316,6 +323,8 @@ read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit,
 	}
 	if (!is_there)
 		return ks_linux_gone(unit);
+	g->is_unlimited = asked->fields == ks_group_fields && ((vals.have | lx->unread) >> C_MEMORY_MAX & 1) == 0;
+	vals.have &= ~lx->unread;
 	ks_fields_add(r, asked->fields, &vals);
 	return 0;
 }

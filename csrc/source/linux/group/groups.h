@@ -32,6 +32,7 @@ struct ks_group {
 	uint64_t ident; /* its inode in the first hierarchy that has it */
 	uint64_t walk;  /* ks_groups.walk when it was found last */
 	uint8_t in;     /* the hierarchies that have it, one bit each */
+	bool is_unlimited, is_io_unlimited; /* memory and I/O had no limit when they were read last */
 	char path[];    /* below the root, without a slash at its beginning; empty: the root */
 };
 
