@@ -105,6 +105,32 @@ describe("a tree of control groups", function()
     assert.same(whole, group_stats(dumps()[1]))
   end)
 
+  -- The files of a group that use opens.
+  local function opened_by_use(group)
+    local log, files = dir .. "/log", {}
+    local r = run.shell(("KSTAT_PROC=%s/proc KSTAT_SYS=%s/sys strace -f -e trace=openat -o %s %s/kstatlua use 0.1 1")
+      :format(dir, dir, log, run.bin))
+    assert.equal(0, r.status, r.err)
+    for line in io.lines(log) do
+      files[#files + 1] = line:match(group .. '/([^"/]+)"')
+    end
+    table.sort(files)
+    return table.concat(files, " ")
+  end
+
+  it("is read by use as far as it has limits", function()
+    if run.shell("strace true").status ~= 0 then
+      return pending("strace does not work here")
+    end
+    copy("cgroup-v2")
+    local group = dir .. "/sys/fs/cgroup/system.slice/web.service"
+    L.sh(("cd %s && for f in cpu memory pids; do echo max >$f.max; done && : >io.max"):format(group))
+    assert.equal(("cpu.max cpu.max io.max io.max io.pressure io.stat io.stat memory.events memory.events memory.max " ..
+      "memory.max pids.max pids.max"), opened_by_use("web.service"))
+    L.sh(("echo 100 >%s/pids.max"):format(group))
+    assert.matches("pids.current pids.current pids.events pids.events pids.max pids.max$", opened_by_use("web.service"))
+  end)
+
   it("loses and gains groups", function()
     copy("cgroup-v1")
     local group = dir .. "/sys/fs/cgroup/memory/system.slice/"

@@ -2,6 +2,7 @@
 --
 -- @module kstat.use.cgroup
 local core = require("kstat.core")
+local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
 
 local count, now, percent, share = figures.count, figures.now, figures.percent, figures.share
@@ -105,5 +106,8 @@ local function measure(d, add, is_new)
   end
 end
 
-return { limits = limits, measure = measure, one = one, select = { { class = "cgroup" }, { class = "cgroup_memory" },
-  { class = "cgroup_io" }, { module = "pressure", name = "memory", class = "pressure" } } }
+return { limits = limits, measure = measure, one = one, select = { culprits.select_groups,
+  { class = "cgroup_memory",
+    reads = "inactive_file,workingset_activate,workingset_activate_anon,workingset_activate_file" },
+  { class = "cgroup_io", reads = "nread,nwritten,reads,writes,nread_max,nwritten_max,reads_max,writes_max" },
+  { module = "pressure", name = "memory", class = "pressure" } } }

@@ -121,7 +121,7 @@ end
 return {
   limits = limits, measure = measure, processes = true,
   select = { { module = "cpu", name = "/^(sys|sched|throttle|time)$/", class = "misc" },
-    { module = "unix", instance = 0, name = "sys" },
+    { module = "unix", instance = 0, name = "sys", class = "misc" },
     { module = "pressure", name = "cpu", class = "pressure" },
     { module = "/^intr$/", name = "MCE", class = "interrupts" } },
 }

@@ -15,6 +15,12 @@ local culprits = {}
 -- @table select
 culprits.select = { { class = "process" }, { class = "process_io" } }
 
+--- The same of control groups: what those are judged by that have a limit.
+-- @table select_groups
+culprits.select_groups = { class = "cgroup", reads = "cpu_nsec,cpu_nsec_max,cpu_nsec_period,cpu_periods," ..
+  "cpu_throttled,io_nsec_stalled,memory,memory_max,memory_max_events,memory_nsec_stalled,memory_nsec_waiting," ..
+  "nread,nwritten,oom_kills,pids,pids_max,pids_max_events" }
+
 local PROCESSES, IO = { selector.compile(culprits.select[1]) }, { selector.compile(culprits.select[2]) }
 
 --- Reads them, so that the next difference has them: what is asked for at a warning only would be missing there.

@@ -40,9 +40,15 @@ local limits = {
     reason = "A ZFS pool is degraded, faulted or suspended." },
 }
 
+local function beside(d, k, what)
+  return d:lookup(k.module, k.instance, k.name .. "," .. what)
+end
+
 local function missing_disks(d, k)
-  local degraded = now(d:lookup(k.module, k.instance, k.name .. ",array"), "degraded")
-  local status = d:lookup(k.module, k.instance, k.name .. ",status")
+  if k.module ~= "md" then
+    return nil
+  end
+  local degraded, status = now(beside(d, k, "array"), "degraded"), beside(d, k, "status")
   local required, active = now(status, "disks_required"), now(status, "disks_active")
   return degraded or required and active and required - active
 end
@@ -63,6 +69,12 @@ local function is_not_live(d, k)
   local state = controller and now(d:lookup("nvme", tonumber(controller:match("%d+")), controller .. ",controller"),
     "state", "string")
   return state and (state == "live" and 0 or 1) or nil, state
+end
+
+-- Who is to blame for what a disk is measured by; life: why its controller does not work.
+local function blamed(users, life)
+  return { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users,
+    ["not live"] = life }
 end
 
 -- The share of the interval in which all work waited for I/O of the machine, in percent, and how many tasks did so.
@@ -94,27 +106,25 @@ end
 -- What the limits are compared with, of one disk, and who is to blame. kept: see measure() of kstat.use.resources.
 local function one(d, k, stalled, prev, kept)
   stalled = stalled or stalled_in(d, prev)
-  local function beside(what)
-    return d:lookup(k.module, k.instance, k.name .. "," .. what)
-  end
   local busy, waits, serves = k:rate("rtime"), k:rate("wlentime"), k:rate("rlentime")
   busy = busy and math.min(100 * busy, 100)
   local queue = waits and serves and waits + serves
-  local rotational = now(beside("dev"), "rotational") == 1
-  local state = d:lookup("zfs/" .. k.name, 0, "state")
+  local rotational = now(beside(d, k, "dev"), "rotational") == 1
+  local state = k.module == "zfs" and d:lookup("zfs/" .. k.name, 0, "state") or nil
   local is_dead, life = is_not_live(d, k)
-  local users = culprits.io(d, prev, kept and not kept.has_io and half_of(k) or nil, k)
+  local is_partly = kept and not kept.has_io -- who used it is known of some alone
   return {
     busy = busy, queue = queue,
     ["busy rotational"] = rotational and queue and queue >= 2 and busy or nil,
-    ["queue full"] = percent(queue, now(beside("queue"), "nr_requests")),
+    ["queue full"] = percent(queue, now(beside(d, k, "queue"), "nr_requests")),
     ["all stalled"] = stalled_by(stalled, busy, queue),
     slow = service_time(k), ["not live"] = is_dead,
     ["failed requests"] = figures.count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
-    ["disks missing"] = missing_disks(d, k), ["paths failed"] = now(beside("map"), "devices_failed"),
-    ["pool not online"] = k.module == "zfs" and state and (now(state, "state", "string") == "ONLINE" and 0 or 1) or nil,
-  }, { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users, ["not live"] = life }
+    ["disks missing"] = missing_disks(d, k),
+    ["paths failed"] = k.module == "dm" and now(beside(d, k, "map"), "devices_failed") or nil,
+    ["pool not online"] = state and (now(state, "state", "string") == "ONLINE" and 0 or 1) or nil,
+  }, blamed(culprits.io(d, prev, is_partly and half_of(k) or nil, k), life)
 end
 
 local function measure(d, add, is_new, prev, kept)
@@ -132,8 +142,10 @@ return {
   limits = limits, measure = measure, one = one, processes = true,
   -- With its class, a module that is a pattern is the machine's, also where there is no such disk.
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
-    { module = "unix", instance = 0, name = "sys" }, { name = "*,dev", class = "device" },
-    { class = "device_queue" }, { class = "device_error" },
+    { module = "unix", instance = 0, name = "sys", class = "misc" },
+    { name = "*,dev", class = "device", reads = "rotational" }, { class = "device_queue", reads = "nr_requests" },
+    { class = "device_error", reads = "Hard Errors,Transport Errors" },
     { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
-    { module = "zfs/*", name = "state" }, { class = "cgroup" } },
+    { module = "zfs/*", name = "state", class = "misc" },
+    culprits.select_groups },
 }

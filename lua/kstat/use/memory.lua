@@ -100,7 +100,7 @@ end
 return {
   limits = limits, measure = measure, processes = true,
   select = { { module = "pressure", name = "memory", class = "pressure" },
-    { module = "unix", instance = 0, name = "/^(meminfo|vm_events)$/" },
+    { module = "unix", instance = 0, name = "/^(meminfo|vm_events)$/", class = "/^(vm|misc)$/" },
     { module = "lgrp", name = "lgrp*", class = "misc" },
-    { module = "edac", name = "mc*", class = "memory" }, { class = "cgroup" } },
+    { module = "edac", name = "mc*", class = "memory" }, culprits.select_groups },
 }

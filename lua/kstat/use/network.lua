@@ -196,8 +196,9 @@ end
 
 return {
   limits = limits, measure = measure, one = one,
-  select = { { module = "link", class = "net" }, { class = "qdisc" }, { module = "tcp", name = "/^tcp(_ext)?$/" },
-    { module = "udp", name = "/^udp6?$/" }, { module = "ip", name = "/^ip6?$/" },
+  select = { { module = "link", class = "net" }, { class = "qdisc" },
+    { module = "tcp", name = "/^tcp(_ext)?$/", class = "mib2" },
+    { module = "udp", name = "/^udp6?$/", class = "mib2" }, { module = "ip", name = "/^ip6?$/", class = "mib2" },
     { module = "netns" }, { module = "listen", class = "socket" }, { module = "listen", class = "socket_owner" },
     { module = "cpu", name = "softnet", class = "misc" } },
 }

@@ -117,6 +117,10 @@ local NOBODY = { network = "the kernel counts for all connections together", clo
 --- Completes a row: what is too much, and who is to blame for it, which is found only now.
 -- @tparam table row of measure() or states()
 function rows.tell(row)
+  if not row.because[1] then
+    row.why, row.who, row.reasons = "", "", ""
+    return
+  end
   local known = {} -- several reasons may have the same function
   for _, reason in ipairs(row.because) do
     local who, nobody = reason.who, reason.limit.nobody or NOBODY[row.resource]

@@ -170,7 +170,8 @@ end
 
 return {
   limits = limits, measure = measure, processes = true,
-  select = { { module = "unix", instance = 0, name = "clock" }, { class = "process_fd" },
-    { module = "unix", instance = 0, name = "sys" }, { module = "pressure", name = "io", class = "pressure" },
+  select = { { module = "unix", instance = 0, name = "clock", class = "misc" }, { class = "process_fd" },
+    { module = "unix", instance = 0, name = "sys", class = "misc" },
+    { module = "pressure", name = "io", class = "pressure" },
     { class = "disk" } },
 }

@@ -66,7 +66,7 @@ end
 
 return {
   limits = limits, measure = measure, processes = true,
-  select = { { module = "unix", instance = 0, name = "/^(tables|meminfo)$/" }, { module = "conntrack" },
-    { module = "keys" }, { module = "ports", class = "socket" },
-    { module = "neighbour" } },
+  select = { { module = "unix", instance = 0, name = "/^(tables|meminfo)$/", class = "/^(misc|vm)$/" },
+    { module = "conntrack", class = "misc" }, { module = "keys", class = "misc" },
+    { module = "ports", class = "socket" }, { module = "neighbour", class = "misc" } },
 }
