@@ -525,6 +525,17 @@ sys.stdin.read()
   end)
 end)
 
+describe("sockets of this machine", function()
+  it("are counted without those that kstat asks the kernel with", function()
+    if not namespace then
+      return pending("network namespaces cannot be made here")
+    end
+    local r = run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS KSTAT_WITH; unshare -n sh -c '" ..
+      "%s/kstat -p sockets:0:all:used; %s/kstat -p | grep ^sockets:0:all:used'"):format(run.bin, run.bin))
+    assert.equal(("sockets:0:all:used\t0\n"):rep(2), r.out)
+  end)
+end)
+
 describe("drivers of this machine's links", function()
   it("show what ethtool -S shows, for links that are named", function()
     if not namespace or run.shell("ethtool --version").status ~= 0 then

@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "source/linux/described.h"
 #include "source/linux/linux.h"
+#include "source/linux/net/netlink.h"
 
 #define MOST 65536 /* statistics of one driver */
 
@@ -44,11 +43,7 @@ ask(struct ks_linux *lx, const struct ks_unit *unit, void *question)
 	struct state *s = lx->sub[KS_SUB_ethtool].state;
 	struct ifreq req = { .ifr_data = question };
 
-	if (s->socket < 0)
-		s->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s->socket < 0)
-		s->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s->socket < 0)
+	if (!ks_ioctl_socket(&s->socket))
 		return errno;
 	ks_name_set(req.ifr_name, sizeof(req.ifr_name), unit->key, strlen(unit->key));
 	return ioctl(s->socket, SIOCETHTOOL, &req) == 0 ? 0 : errno;
@@ -208,8 +203,7 @@ release(void *state)
 {
 	struct state *s = state;
 
-	if (s->socket >= 0)
-		(void)close(s->socket);
+	ks_socket_close(s->socket);
 	free(s->buf);
 }
 

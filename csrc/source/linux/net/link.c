@@ -174,12 +174,8 @@ flags_of(struct ks_linux *lx, const struct ks_unit *unit, unsigned *flags)
 
 	if (!lx->root[KS_ROOT_PROC].kernel)
 		return false;
-	if (s->socket < 0)
-		s->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s->socket < 0)
-		s->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	ks_name_set(req.ifr_name, sizeof(req.ifr_name), unit->key, strlen(unit->key));
-	if (s->socket < 0 || ioctl(s->socket, SIOCGIFFLAGS, &req) != 0)
+	if (!ks_ioctl_socket(&s->socket) || ioctl(s->socket, SIOCGIFFLAGS, &req) != 0)
 		return false;
 	*flags = (unsigned short)req.ifr_flags;
 	return true;
@@ -426,8 +422,7 @@ release(void *state)
 {
 	struct ks_link_state *s = state;
 
-	if (s->socket >= 0)
-		(void)close(s->socket);
+	ks_socket_close(s->socket);
 	ks_netlink_close(&s->nl);
 }
 

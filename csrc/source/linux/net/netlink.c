@@ -11,11 +11,45 @@
 #define MOST_TRIES 4 /* of a question with an inconsistent answer */
 #define MOST_BODY 64 /* bytes of a question behind its header */
 
+static _Atomic unsigned own_sockets;
+
+unsigned
+ks_own_sockets(void)
+{
+	return own_sockets;
+}
+
+static int
+open_own(int family, int type, int protocol)
+{
+	int fd = socket(family, type | SOCK_CLOEXEC, protocol);
+
+	own_sockets += fd >= 0;
+	return fd;
+}
+
+bool
+ks_ioctl_socket(int *fd)
+{
+	if (*fd < 0)
+		*fd = open_own(AF_INET, SOCK_DGRAM, 0);
+	if (*fd < 0)
+		*fd = open_own(AF_UNIX, SOCK_DGRAM, 0);
+	return *fd >= 0;
+}
+
+void
+ks_socket_close(int fd)
+{
+	if (fd >= 0)
+		(void)close(fd);
+	own_sockets -= fd >= 0;
+}
+
 void
 ks_netlink_close(struct ks_netlink *nl)
 {
-	if (nl->fd >= 0)
-		(void)close(nl->fd);
+	ks_socket_close(nl->fd);
 	free(nl->buf);
 	nl->fd = -1;
 	nl->buf = NULL;
@@ -35,7 +69,7 @@ open_socket(struct ks_netlink *nl)
 	nl->buf = malloc(BUFFER);
 	if (nl->buf == NULL)
 		return ENOMEM;
-	nl->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, nl->protocol);
+	nl->fd = open_own(AF_NETLINK, SOCK_RAW, nl->protocol);
 	if (nl->fd < 0)
 		return errno;
 	nl->pid = getpid();

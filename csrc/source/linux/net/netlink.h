@@ -29,6 +29,13 @@ struct ks_netlink {
 
 void ks_netlink_close(struct ks_netlink *nl);
 
+/* Sockets that the source has open itself, in this process: those above, and one to ask with ioctl(). */
+unsigned ks_own_sockets(void);
+
+/* Opens a socket for ioctl() unless *fd is one; false with errno. Closes it. */
+bool ks_ioctl_socket(int *fd);
+void ks_socket_close(int fd);
+
 /* Called with a message's type and what follows its head. Returns 0, or an errno that ends the answer. */
 typedef int ks_netlink_each(void *arg, uint16_t type, struct ks_text body);
 

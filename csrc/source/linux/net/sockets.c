@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/listing.h"
+#include "source/linux/net/netlink.h"
 
 static const struct ks_file sockstat_file = { KS_ROOT_PROC, "net/sockstat", KS_MADE_WHOLE, false };
 static const struct ks_file sockstat6_file = { KS_ROOT_PROC, "net/sockstat6", KS_MADE_WHOLE, false };
@@ -13,7 +14,7 @@ static const struct ks_file sockstat6_file = { KS_ROOT_PROC, "net/sockstat6", KS
 #define MEM_KEY "mem" /* in pages; what the file calls "memory" is in bytes */
 
 static const struct ks_field all_fields[] = {
-	GAUGE("used", "used", "sockets of all protocols and families in use"),
+	GAUGE("used", "used", "sockets of all protocols and families in use, without those that kstat asks the kernel with"),
 	KS_FIELD_END
 };
 
@@ -103,6 +104,8 @@ collect_sockets(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
 		if (i != KS_NO_FIELD && !(pages && __builtin_mul_overflow(v, lx->page, &v)))
 			ks_have(vals, i, v);
 	}
+	if (lx->part == parts && vals->have != 0 && lx->root[KS_ROOT_PROC].kernel && vals->v[0].u >= ks_own_sockets())
+		vals->v[0].u -= ks_own_sockets();
 	if (!ks_text_empty(&line) || key.p < key.end)
 		ks_linux_odd_line(lx, lx->im, &line);
 }
