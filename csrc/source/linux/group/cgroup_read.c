@@ -81,7 +81,7 @@ KS_FIELDS_FIT(ks_group_fields);
  * A number is the one behind `mark` in a line that begins with `line`; those of several lines are added. A limit that
  * is not set is a word in place of a number. Rows of one file are next to each other. A file is not opened if the
  * statistic `if_has` has no value, because the group is without that controller then. For who needs only some of
- * the statistics of version 2 that is limit_of[field]: what a limit does is of no use without one.
+ * the statistics, and where version 2 is alone, that is limit_of[field]: what a limit does is of no use without one.
  */
 struct source {
 	uint8_t in;
@@ -281,7 +281,7 @@ read_hierarchy(const struct ks_linux *lx, const struct asked *asked, const struc
 {
 	const struct source *source = asked->v;
 	const struct ks_dir dir = ks_group_dir(lx, h, g->path);
-	bool is_there = false, some = lx->reads != NULL && asked->fields == ks_group_fields;
+	bool is_there = false, some = lx->reads != NULL && asked->fields == ks_group_fields && ks_groups_of(lx)->n == 1;
 	uint64_t unread = lx->unread | (some && g->is_io_unlimited ? 1ULL << C_IO_STALL : 0);
 	char buf[FILE_SIZE];
 
