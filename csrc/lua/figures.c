@@ -127,6 +127,8 @@ push_table(lua_State *L, const struct ks_lua_place *p, const struct ks_delta *d,
 		return;
 	ks_lua_pushseconds(L, d->elapsed);
 	lua_setfield(L, table, "elapsed");
+	if (d->reset)
+		ks_lua_setboolean(L, "is_new", 1);
 	set_changes(L, table, d, changes, p->chain->kc);
 }
 
@@ -145,8 +147,9 @@ matches_any(const struct ks_selector *const *selectors, size_t n, const kstat_t 
  * difference that any of the selectors matches and that has data, in the order of the chain | nil, message, errno.
  * `values` maps fields to the statistics whose values now they get; of a difference `changes` maps fields to the
  * counters of which they get how far they came; those that stood still are left out. The other fields are `name`,
- * `instance`, and of a difference `elapsed` (seconds). Kstats that the later sample of the difference `without` has,
- * too, are passed over. What a sample of a loop was not asked for during its tick is not there.
+ * `instance`, and of a difference `elapsed` (seconds) and `is_new`: it came within it. Kstats that the later sample of
+ * the difference `without` has, too, are passed over. What a sample of a loop was not asked for during its tick is not
+ * there.
  */
 static int
 figures(lua_State *L)

@@ -196,10 +196,16 @@ local OPTIONAL = { kmem_cache = { "slab", "the kernel's caches" },
   socket_owner = { "listen", "listening sockets and who holds them" },
   net_driver = { "ethtool", "statistics of drivers of network links" } }
 
---- The switch that adds the kstats which a selector means, if they are left out otherwise.
+--- Why a selector matches nothing, where its fields alone tell it; the switch that adds the kstats which it means, if
+-- they are left out otherwise.
 -- @tparam table fields those of the selector
--- @treturn string|nil such as "KSTAT_WITH=slab adds the kernel's caches"
+-- @treturn string|nil such as "there is no process 9", "KSTAT_WITH=slab adds the kernel's caches"
 function unknown.switch(fields)
+  if fields.module == "process" and fields.instance:find("^%d+$") and fields.name == "" then
+    return "there is no process " .. fields.instance
+  elseif fields.statistic:find("^[^/].*:") then
+    return "an operand has four fields, module:instance:name:statistic"
+  end
   for class, optional in pairs(OPTIONAL) do
     local pattern = fields.class ~= "" and fields.class ~= "*" and core.pattern(fields.class)
     if pattern and pattern:matches(class) and not (os.getenv("KSTAT_PROC") or os.getenv("KSTAT_SOURCE")) then

@@ -54,6 +54,8 @@ describe("prstat of a process that began within the interval", function()
       statistics({ utime = 2e9, stime = 0, euid = 0, nlwp = 1, state = "R" })))
     local r = run.run({ "kstatlua", "-r", capture.file(samples), "prstat", "-y" })
     assert.matches("\n +99 [^\n]* 5%.0%% new/1\n", r.out)
+    r = run.run({ "kstatlua", "-r", capture.file(samples), "top", "-b", "--view=processes", env = { COLUMNS = "200" } })
+    assert.matches("\n new +99 root +20 ", r.out)
   end)
 end)
 

@@ -48,6 +48,12 @@ describe("a name that nothing has is told once:", function()
     assert.equal(2, select(2, r.err:gsub("\n", "")), r.err)
   end)
 
+  it("an operand with five fields, and a process that is gone, also where it is no terminal", function()
+    assert.equal("kstat: an operand has four fields, module:instance:name:statistic\n", said("kstat", "a:b:c:d:e"))
+    assert.equal("kstat: there is no process 99999999\n", said("kstat", "-p", "process:99999999:"))
+    assert.equal("", said("kstat", "-p", "nosuch:::"))
+  end)
+
   it("an operand of a report, of which another one has a row", function()
     local report = [[return kstat.report({ name = "r", select = { class = "disk" }, columns = { { "n", "name" } } })]]
     local r = script(report, "vdx", "nvme0n1", "0.01", "2")

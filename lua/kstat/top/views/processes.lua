@@ -152,10 +152,11 @@ local function all_rows(d, now, prev, has_io, values, list)
   end
   local meta = new_meta(d, now, prev ~= nil)
   -- It reads the rows as they are: later they look for what they lack.
-  local of_children = prev and ended.cpu(d, prev, list)
+  local of_children, interval = prev and ended.cpu(d, prev, list), prev and d.elapsed or 0
   for i = 1, #list do
     local row = list[i]
-    local elapsed = row.elapsed
+    local elapsed = row.is_new and math.max(row.elapsed, interval) or row.elapsed -- it has its share of the interval
+    row.elapsed = elapsed
     row.cpu = prev and elapsed > 0 and ((row.utime or 0) + (row.stime or 0)) / elapsed / 1e7 or nil
     setmetatable(row, meta)
   end
