@@ -111,8 +111,9 @@ end
 -- the other machines have at this time: there it turns out that there is none. A machine whose recording is damaged
 -- ends there, and `problem` says so.
 local function advance(host)
-  local ks, is_there, message = host.chain, true, nil
+  local ks, is_there = host.chain, true
   if host[1] then
+    local message
     is_there, message = core.chain_methods.update(ks, true)
     host.problem = not is_there and message or nil
     is_there = is_there and not ks:ended()
@@ -145,8 +146,8 @@ local function by_host(files, given)
 end
 
 -- Opens what by_host() returned: an array of { `chain` where it is in this sample, else false; name, ns by which its
--- times become later, `following`, `next` = the time of day of the next sample }. Times of a recording are on a clock that began when its machine was started,
--- and become times of the first one's clock.
+-- times become later, `following`, `next` = the time of day of the next sample }. Times of a recording are on a clock
+-- that began when its machine was started, and become times of the first one's clock.
 local function open_hosts(list, given)
   local hosts, first = {}, nil
   for i, one in ipairs(list) do

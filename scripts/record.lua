@@ -26,8 +26,7 @@ usage: kstatlua record -o FILE [--args | --no-processes] [--machine | --trust US
               no processes, which are there without operands
   --machine   the machine's kstats alone, nobody's who publishes
   --trust USER,...
-              of published ones root's, your own and those of these users; into a directory --trust root
-              is what there is without it
+              of published ones those of these users, too, beside root's and your own
   -h, --help  this
 
 Records the kstats that match any operand every interval seconds, count times or until it is interrupted;
@@ -164,16 +163,13 @@ end
 
 -- --- the command ------------------------------------------------------------------------------
 
--- Opens what is recorded: without operands also processes, and into a directory of publishers only those who are
--- trusted.
+-- Opens what is recorded: without operands also processes, and of publishers only those who are trusted.
 local function open_chain(given, selectors)
   local processes = given.args and WITH_ARGS or PROCESSES
   local also = #selectors == 0 and not given.no_processes and tool.selectors(processes) or nil
   local source = tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
     args = tool.args(given, also or selectors) })
-  if given.directory and not source.machine then
-    source.trust = source.trust or {}
-  end
+  source.trust = source.trust or not source.machine and {} or nil
   local ks, message, errname = kstat.open(source, also)
   return ks or stop(given.trust and errname == "EINVAL" and 2 or 3, message)
 end

@@ -143,7 +143,7 @@ describe("what is published under the machine's names", function()
       return
     end
     forge(stranger)
-    say(("kstatlua record -o %s/rec 0.01 1"):format(dir), true)
+    say(("kstatlua record -o %s/rec --trust 65534 0.01 1"):format(dir), true)
     assert.matches("forgediopath", (say(("kstat -l -r %s/rec forger"):format(dir))))
     for _, source in ipairs({ "", dir .. "/rec" }) do
       local out = run.shell(("export %s KSTAT_DIR=%s/seg KSTAT_SOURCE=%s; %s/spec/man_page_io"):format(
@@ -283,7 +283,7 @@ describe("what is published under the machine's names", function()
         return (say(command:format(switch), true):find("shop:7799", 1, true) or
           say(command:format(switch), true):find("forged", 1, true)) ~= nil
       end
-      assert.is_true(heard(""), command)
+      assert.equal(not (root and command:find("record", 1, true)), heard(""), command) -- as into a directory
       assert.is_false(heard("--machine"), command)
       assert.is_true(heard("--trust " .. uid), command)
       assert.equal(not root, heard("--trust root"), command)

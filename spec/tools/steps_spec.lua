@@ -46,7 +46,9 @@ local function ticks(options, words, env)
     if prev then
       local d = now - prev
       local a, disk = d:lookup("app", 0, "a"), d:lookup("sd", 0, "sda")
-      if a then print(("%.0f %.0f %.0f %.0f %.1f"):format(now.time_of_day - ]] .. START .. [[, d.elapsed, a.n, disk.reads, a.g)) end
+      local time = now.time_of_day - ]] .. START .. [[
+
+      if a then print(("%.0f %.0f %.0f %.0f %.1f"):format(time, d.elapsed, a.n, disk.reads, a.g)) end
     end
   end]]
   for _, word in ipairs(words) do
