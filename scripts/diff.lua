@@ -47,15 +47,6 @@ local function open(given, times)
   return ks or tool.stop(status, message)
 end
 
--- The times of the samples, and the cuts between them.
-local function times_of(given, times)
-  local list, cuts = blocks.times(open(given, times))
-  if not list then
-    tool.stop(3, cuts)
-  end
-  return list, cuts
-end
-
 local function date(time)
   return os.date("%Y-%m-%d %H:%M:%S", math.floor(time))
 end
@@ -74,14 +65,13 @@ end
 
 -- When the window begins and ends. seconds: how long it is; nil: five minutes, and the last third of what is shorter.
 local function window_of(given, seconds)
-  if given.from or given.to then
-    local times = times_of(given, { from = given.from, to = given.to })
-    return times[1], times[#times]
-  elseif given.at and seconds then
-    local times = times_of(given, { at = given.at, interval = seconds })
+  local is_named = given.from or given.to or given.at
+  local times = is_named and blocks.times(open(given, { from = given.from, to = given.to, at = given.at,
+    interval = given.at and seconds }))
+  if is_named and (seconds or not given.at) then
     return times[1], times[#times]
   end
-  local ks, times = open(given, {}), given.at and times_of(given, { at = given.at })
+  local ks = open(given, {})
   local first, last = ks:time_of_day(), times and times[#times]
   if not last then
     local ok, message = ks:seek(math.huge)
@@ -106,7 +96,7 @@ local function within(given, seconds)
     end
   end
   local range = { from = math.min(start, from), to = math.max(stop, to) }
-  local times, cuts = times_of(given, range)
+  local times, cuts = blocks.times(open(given, range))
   return { open = function() return open(given, range) end, times = times, base_times = times, cuts = cuts,
     base_cuts = cuts, window = span("window", times, from, to), base = span("base", times, start, stop) }
 end
@@ -116,8 +106,9 @@ local function between(given, ...)
   local list = {}
   for i, file in ipairs({ ... }) do
     local one = { replay = { file }, host = given.host }
-    local times, cuts = times_of(one, {})
-    list[i] = { open = function() return open(one, {}) end, times = times, cuts = cuts }
+    local function open_one() return open(one, {}) end
+    list[i] = { open = open_one }
+    list[i].times, list[i].cuts = blocks.times(open_one())
   end
   local before, after = list[1], list[2]
   return { open = after.open, times = after.times, cuts = after.cuts, window = { 1, #after.times },
@@ -146,10 +137,8 @@ local function main()
     what = tool.reading(between, given, table.remove(operands, 1), table.remove(operands, 1))
   end
   what.selectors = tool.selectors(#operands > 0 and operands or { ":::" })
-  local result, message, status = tool.reading(comparison.compare, what)
-  if not result then
-    tool.stop(status or 3, message)
-  elseif #operands > 0 and result.rows + #result.changed + #result.news == 0 then
+  local result = tool.reading(comparison.compare, what)
+  if #operands > 0 and result.rows + #result.changed + #result.news == 0 then
     tool.stop(1, ("no figure of '%s' is in the base and in the window, and no text of it changed"):format(
       table.concat(operands, " ")))
   end

@@ -7,17 +7,15 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local machine = require("kstat.diff.machine")
+local tool = require("kstat.tool")
 
 local blocks = {}
 
 local MOST = 10 -- blocks of a span
 
---- Walks the samples of a replay.
+--- Walks the samples of a replay; ends the command if they cannot be read.
 -- @tparam chain ks that was just opened
 -- @func visit function(i, id, added, deleted), called at sample i from 1 on; what ks:update() returned
--- @treturn[1] true
--- @treturn[2] nil
--- @treturn[2] string what is wrong
 function blocks.walk(ks, visit)
   local i, id, added, deleted = 1, 0, {}, {}
   repeat
@@ -25,28 +23,22 @@ function blocks.walk(ks, visit)
     i = i + 1
     id, added, deleted = ks:update(true)
     if not id then
-      return nil, added
+      tool.stop(3, added)
     end
   until ks:ended()
-  return true
 end
 
 --- When the samples were taken.
 -- @tparam chain ks that was just opened
--- @treturn[1] {number,...} seconds since 1970
--- @treturn[1] {[int]=string,...} by the number of the sample behind it, "boot" or "gap"
--- @treturn[2] nil
--- @treturn[2] string what is wrong
+-- @treturn {number,...} seconds since 1970
+-- @treturn {[int]=string,...} by the number of the sample behind it, "boot" or "gap"
 function blocks.times(ks)
   local times, cuts, clock = {}, {}, nil
-  local ok, message = blocks.walk(ks, function(i)
+  blocks.walk(ks, function(i)
     local before = clock
     times[i], clock = ks:time_of_day(), core.sample_taken(core.sample(ks))
     cuts[i] = i > 1 and ks:is_cut() and (clock < before and "boot" or "gap") or nil
   end)
-  if not ok then
-    return nil, message
-  end
   return times, cuts
 end
 
@@ -90,17 +82,14 @@ end
 -- What distributions counted: by the name of the kstat the sum of its blocks. Of their statistics three are rows.
 local KEPT = { count = true, p50 = true, p99 = true }
 
-local function take_distribution(span, difference, row)
+local function take_distribution(span, difference, row, name)
   local k = difference:lookup(row.module, row.instance, row.kstat_name)
   local distribution = k and k:distribution()
-  local name = ("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)
-  local sum = span.distributions[name]
   if not distribution then
     return nil
-  elseif not sum then
-    sum = { elapsed = 0 }
-    span.distributions[name] = sum
   end
+  local sum = span.distributions[name] or { elapsed = 0 }
+  span.distributions[name] = sum
   sum.scale = row.scale or sum.scale
   sum.all = sum.all and sum.all:merge(distribution) or distribution
   sum.elapsed, sum.unit = sum.elapsed + (k.elapsed or 0), row.unit
@@ -114,20 +103,24 @@ local function scale_of(difference, row)
   return type(value) == "number" and value ~= 0 and row.value / value or nil
 end
 
+--- Fills up the figures of somebody who uses something: who was not there used nothing.
+-- @tparam {number,...} series
+-- @tparam row row
+-- @int n how many there are to be
+function blocks.fill(series, row, n)
+  while row.is_cause and #series < n do
+    series[#series + 1] = 0
+  end
+end
+
 local function add(span, row, figure)
   -- A counter has no rate where its snaptime stands still.
   if not figure or figure ~= figure or math.abs(figure) == math.huge then
     return
   end
-  local series = span.figures[row.name]
-  if not series then
-    series = { row = row }
-    span.figures[row.name] = series
-  end
-  -- Who was not there used nothing.
-  while row.is_cause and #series < span.done do
-    series[#series + 1] = 0
-  end
+  local series = span.figures[row.name] or { row = row }
+  span.figures[row.name] = series
+  blocks.fill(series, row, span.done)
   series[#series + 1] = figure
   local known = series.row
   known.all = known.all and row.all and math.max(known.all, row.all) or known.all or row.all
@@ -137,13 +130,14 @@ end
 
 local function take(span, difference, prev, selectors)
   local rows, distributions = assert(core.rank(difference, selectors, { sort = "name" })), {}
+  local function kstat_of(row) return ("%s:%d:%s"):format(row.module, row.instance, row.kstat_name) end
   for _, row in ipairs(rows) do
     row.scale = scale_of(difference, row)
-    local key = ("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)
-    distributions[key] = distributions[key] or row.statistic == "p99" and take_distribution(span, difference, row)
+    local key = kstat_of(row)
+    distributions[key] = distributions[key] or row.statistic == "p99" and take_distribution(span, difference, row, key)
   end
   for _, row in ipairs(rows) do
-    row.distribution = distributions[("%s:%d:%s"):format(row.module, row.instance, row.kstat_name)] or nil
+    row.distribution = distributions[kstat_of(row)] or nil
     if not row.distribution or KEPT[row.statistic] then
       add(span, row, row.counter and row.rate or not row.counter and row.value or nil)
     end
@@ -167,9 +161,6 @@ end
 -- `distribution`, the name by which it is in `distributions`
 -- @tparam {selector,...} selectors
 -- @tparam {[int]=function(sample),...} visits what else is to be called with the sample of that number
--- @treturn[1] true
--- @treturn[2] nil
--- @treturn[2] string what is wrong
 function blocks.read(ks, spans, selectors, visits)
   local starts, ends = {}, {}
   for _, span in ipairs(spans) do
@@ -180,7 +171,7 @@ function blocks.read(ks, spans, selectors, visits)
     end
   end
   local open = {} -- the samples at which blocks began, by number
-  return blocks.walk(ks, function(i)
+  blocks.walk(ks, function(i)
     if not (starts[i] or ends[i] or visits[i]) then
       return
     end

@@ -7,6 +7,7 @@ local machine = require("kstat.diff.machine")
 local news = require("kstat.diff.news")
 local onset = require("kstat.diff.onset")
 local ranks = require("kstat.diff.ranks")
+local tool = require("kstat.tool")
 
 local comparison = {}
 
@@ -49,11 +50,8 @@ local function both(name, base, window)
   row.is_absent = not before
   if row.is_cause then
     before, now = before or {}, now or {}
-    for _, side in ipairs({ { before, base.done }, { now, window.done } }) do
-      for i = #side[1] + 1, side[2] do
-        side[1][i] = 0
-      end
-    end
+    blocks.fill(before, row, base.done)
+    blocks.fill(now, row, window.done)
   end
   -- What the recorder says of itself only grows; the state of a process, such as the number of its CPU, is a matter of
   -- the moment; means of minutes say late what others say at once.
@@ -149,25 +147,18 @@ local function look_closer(what, rows, changed)
   local record, watch_texts = onset.recorder(rows), news.text_watcher(changed)
   local usual, watch_base, before = news.watcher(what.selectors)
   local ks = what.open_base and what.open_base()
-  local ok, message = true, nil
   if ks then
-    ok, message = blocks.walk(ks, function(i, ...) watch_base(ks, i, false, ...) end)
-  end
-  if not ok then
-    return nil, message
+    blocks.walk(ks, function(i, ...) watch_base(ks, i, false, ...) end)
   end
   local things, watch = news.watcher(what.selectors, what.open_base and before)
   ks = what.open()
-  ok, message = blocks.walk(ks, function(i, ...)
+  blocks.walk(ks, function(i, ...)
     if i >= first and i <= what.window[2] then
       record(ks, i)
       watch_texts(ks, i)
       watch(ks, i, what.cuts[i] == "boot", ...)
     end
   end)
-  if not ok then
-    return nil, message
-  end
   for _, row in ipairs(rows) do
     onset.clip(row)
     local at = onset.find(row, first, what.window[2])
@@ -201,22 +192,19 @@ local function summary(one)
     p99 = p99 and p99 * (one.scale or 1), unit = one.unit }
 end
 
---- Compares.
+--- Compares; ends the command where that cannot be.
 -- @tparam table what `open` (function() that opens the replay anew), `times` ({number,...} of its samples) and `cuts`
 -- (see kstat.diff.blocks), `window` ({int,int}: its first and last sample), `base` ({int,int}), `base_times`,
 -- `base_cuts`, `selectors`; and where the base is another replay `open_base`
--- @treturn[1] table `rows` (number of statistics that are in both), `different`, `leaders` (see kstat.diff.onset),
+-- @treturn table `rows` (number of statistics that are in both), `different`, `leaders` (see kstat.diff.onset),
 -- `changed` and `news` (see kstat.diff.news), `times`, `base_times`, `window`, `base`, `cuts`; `is_told`: differences
 -- could be told from chance
--- @treturn[2] nil
--- @treturn[2] string what is wrong
--- @treturn[2] int the exit status
 function comparison.compare(what)
   local base_list, window_list = blocks.of(what.base, what.window, what.base_cuts, what.cuts)
   for side, list in pairs({ base = base_list, window = window_list }) do
     if #list < LEAST_BLOCKS then
-      return nil, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one"):format(side,
-        #list, LEAST_BLOCKS), 1
+      tool.stop(1, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one"):format(side,
+        #list, LEAST_BLOCKS))
     end
   end
   local base, window = blocks.span(base_list), blocks.span(window_list)
@@ -230,18 +218,12 @@ function comparison.compare(what)
     end
   end
   local at_base, at_window = { [what.base[2]] = keep(before) }, { [what.window[2]] = keep(now) }
-  local ok, message
   if what.open_base then
-    ok, message = blocks.read(what.open_base(), { base }, what.selectors, at_base)
-    if ok then
-      ok, message = blocks.read(what.open(), { window }, what.selectors, at_window)
-    end
+    blocks.read(what.open_base(), { base }, what.selectors, at_base)
+    blocks.read(what.open(), { window }, what.selectors, at_window)
   else
     at_base[what.window[2]] = at_window[what.window[2]]
-    ok, message = blocks.read(what.open(), { base, window }, what.selectors, at_base)
-  end
-  if not ok then
-    return nil, message, 3
+    blocks.read(what.open(), { base, window }, what.selectors, at_base)
   end
   local is_told = #base_list >= TOLD_BLOCKS and #window_list >= TOLD_BLOCKS
   local since = what.base_times[what.base[1]]
@@ -251,9 +233,6 @@ function comparison.compare(what)
   local rows, tests, compared = rows_of(base, window)
   local different, changed = significant(rows, tests, is_told, lives, since), news.changed(before, now)
   local leaders, things, usual = look_closer(what, different, changed)
-  if not leaders then
-    return nil, things, 3
-  end
   local lines = news.lines(things, what.open_base and 0 or math.min(what.base[2], what.window[1]), usual)
   add_lives(leaders, lines, lives, since)
   for _, row in ipairs(different) do
