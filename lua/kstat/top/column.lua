@@ -31,4 +31,29 @@ function column.lazy(made)
   return made
 end
 
+--- Rows that find what they lack when somebody looks at it.
+-- @tparam {[func]={string,...},...} finders functions fun(row) with the fields that each sets
+-- @tparam {[string]=boolean,...} always the fields that are looked for where there is no field `k`, too
+-- @treturn func fun(shared): a metatable for rows, which have the fields of the table `shared`, too
+function column.finding(finders, always)
+  local finder_of = {}
+  for find, fields in pairs(finders) do
+    for _, field in ipairs(fields) do
+      finder_of[field] = find
+    end
+  end
+  return function(shared)
+    return { __index = function(row, field)
+      local find = finder_of[field]
+      if not find then
+        return shared[field]
+      elseif not rawget(row, find) and (always[field] or row.k) then
+        rawset(row, find, true)
+        find(row)
+        return rawget(row, field)
+      end
+    end }
+  end
+end
+
 return column

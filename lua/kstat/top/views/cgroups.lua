@@ -75,35 +75,12 @@ local function find_io(row)
   end
 end
 
-local function find_kstat(row)
-  row.k = beside(row, row.d, "cgroup")
-end
-
--- By the field that it finds.
-local FIND = { k = find_kstat }
-for find, fields in pairs({
+-- The rows of a tick: they share the difference, the later sample, when the earlier one was taken, and a disk.
+local meta_of = makers.finding({
+  [function(row) row.k = beside(row, row.d, "cgroup") end] = { "k" },
   [find_levels] = { "memory", "limit", "pids", "pids_max", "quota" },
   [find_rates] = { "for_cpu", "for_memory", "for_io", "wait", "throttled" }, [find_io] = { "read", "write", "io" },
-}) do
-  for _, field in ipairs(fields) do
-    FIND[field] = find
-  end
-end
-
--- The rows of a tick: they share the difference, the later sample, when the earlier one was taken, and a disk.
-local function new_meta(d, now, since, disk)
-  local shared = { d = d, now = now, since = since, has_rates = since ~= nil, disk = disk }
-  return { __index = function(row, field)
-    local find = FIND[field]
-    if not find then
-      return shared[field]
-    elseif not rawget(row, find) then
-      rawset(row, find, true)
-      find(row)
-      return rawget(row, field)
-    end
-  end }
-end
+}, { k = true })
 
 -- --- rows ---------------------------------------------------------------------------------------------------
 
@@ -150,7 +127,8 @@ local function all_rows(d, now, prev, screen)
     return assert(core.figures(d, selectors, { path = "path", total = "cpu_nsec" }, prev and { used = "cpu_nsec" }))
   end
   local brief, about = screen and figures_of(BRIEF) or {}, screen and screen.about
-  local list, meta = {}, new_meta(d, now, prev and core.sample_taken(prev), about and about.disk)
+  local list, meta = {}, meta_of({ d = d, now = now, since = prev and core.sample_taken(prev), has_rates = prev ~= nil,
+    disk = about and about.disk })
   for _, row in ipairs(brief[1] and brief or figures_of(ALL)) do
     row.group, row.path = row.name, type(row.path) == "string" and row.path or row.name
     row.label = row.path

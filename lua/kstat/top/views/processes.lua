@@ -70,42 +70,18 @@ local function find_status(row)
   row.forced = rate_of(row, processes.figure(row.d, row, "status", "ictx"))
 end
 
-local function find_kstat(row)
-  row.k = row.d:lookup("process", row.pid, row.name)
-end
-
--- By the field that it finds.
-local FIND = { k = find_kstat, wait = find_waiting,
-  group = function(row) row.group = processes.figure(row.now, row, "cgroup", "cgroup") end,
-  command = function(row) row.command = processes.command(row.d, row, row.now) end,
-  open = function(row) row.open = processes.figure(row.now, row, "fd", "open") end,
-}
-for find, fields in pairs({
+-- The rows of a tick: they share the difference, the later sample, and whether there is an earlier one.
+local meta_of = makers.finding({
+  [function(row) row.k = row.d:lookup("process", row.instance, row.name) end] = { "k" },
+  [function(row) row.pid = row.instance end] = { "pid" }, [find_waiting] = { "wait" },
+  [function(row) row.group = processes.figure(row.now, row, "cgroup", "cgroup") end] = { "group" },
+  [function(row) row.command = processes.command(row.d, row, row.now) end] = { "command" },
+  [function(row) row.open = processes.figure(row.now, row, "fd", "open") end] = { "open" },
   [find_usual] = { "process", "user", "rss", "nlwp", "ppid" },
   [find_levels] = { "size", "pri", "nice", "time", "state", "class" },
   [find_faults] = { "minor", "major" }, [find_io] = { "read", "write", "cancelled", "io", "DLY" },
   [find_status] = { "swap", "switches", "forced" },
-}) do
-  for _, field in ipairs(fields) do
-    FIND[field] = find
-  end
-end
-
--- The rows of a tick: they share the difference, the later sample, and whether there is an earlier one.
-local function new_meta(d, now, is_known)
-  local shared = { d = d, now = now, is_known = is_known }
-  return { __index = function(row, field)
-    local find = FIND[field]
-    if not find then
-      return field == "pid" and row.instance or shared[field]
-    elseif rawget(row, find) or find ~= find_kstat and not row.k then
-      return nil
-    end
-    rawset(row, find, true)
-    find(row)
-    return rawget(row, field)
-  end }
-end
+}, { k = true, pid = true })
 
 -- --- rows ---------------------------------------------------------------------------------------------------------
 
@@ -150,7 +126,7 @@ local function all_rows(d, now, prev, has_io, values, list)
   if not list then
     error(message, 0)
   end
-  local meta = new_meta(d, now, prev ~= nil)
+  local meta = meta_of({ d = d, now = now, is_known = prev ~= nil })
   -- It reads the rows as they are: later they look for what they lack.
   local of_children, interval = prev and ended.cpu(d, prev, list), prev and d.elapsed or 0
   for i = 1, #list do
