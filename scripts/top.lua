@@ -52,7 +52,7 @@ end
 -- that has no two samples, can only be shown in its order.
 local function open_past(given)
   local source, past, message, errname = tool.past(given), nil, nil, nil
-  source.at, source.interval = tool.at(given) or given.from, nil
+  source.at, source.interval, source.step = tool.at(given) or given.from, nil, given.interval ~= 1 and given.interval
   local capture = source.capture or os.getenv("KSTAT_SOURCE")
   if capture ~= "-" then
     past, message, errname = require("kstat.top.past").open(source)

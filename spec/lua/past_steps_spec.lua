@@ -134,6 +134,37 @@ describe("the past of the screen", function()
     assert.equal(100, seconds(p))
   end)
 
+  it("goes by the seconds of an interval, which join what was recorded", function()
+    local samples = every(10, 0, 300)
+    for time = 1000, 1300, 10 do
+      samples[#samples + 1] = { time }
+    end
+    record("a.rec", samples)
+    local p = assert(past.open({ capture = dir .. "/a.rec", step = 60 }))
+    local function interval()
+      local now, prev = p:samples()
+      return ("%d from %d"):format(now.time_of_day - START, prev and prev.time_of_day - START or -1)
+    end
+    assert.equal("1300 from 1240", interval())
+    assert(p:step(-1))
+    assert.equal("1240 from 1180", interval())
+    assert(p:step(-3))
+    assert.equal("1060 from 1000", interval())
+    assert(p:step(-1))
+    assert.equal("1000 from -1", interval()) -- nothing was recorded before for long
+    assert(p:to(tostring(START + 1030)))
+    assert.equal("1030 from 1000", interval()) -- the rest is a gap
+    assert.matches("nothing was recorded from .*05:00 to .*16:40", select(2, p:to(START + 990)))
+    assert(p:to(START + 200))
+    assert.equal("200 from 140", interval())
+    assert(p:by(-60))
+    assert.equal("140 from 80", interval())
+    assert(p:step(1))
+    assert.equal("200 from 140", interval())
+    assert(p:to(START + 30))
+    assert.equal("30 from 0", interval())
+  end)
+
   it("stays at both ends", function()
     record("a.rec", every(10, 0, 30))
     local p = past.open({ capture = dir .. "/a.rec" })

@@ -1,7 +1,7 @@
 --- The past of the screen: a moment of a recording, and the ways from it to others.
 --
--- A moment is a sample and the one before it, which together are an interval. Between calls the chain is at the sample
--- of the moment, because differences ask it what statistics mean.
+-- A moment is a sample and the one before it, or some samples before (`width`), which together are an interval. Between
+-- calls the chain is at the sample of the moment, because differences ask it what statistics mean.
 --
 -- @module kstat.top.past
 local chain = require("kstat.chain")
@@ -66,16 +66,18 @@ local function take(self, known)
   return self.taken, message
 end
 
--- Makes the sample that is n behind that of the chain the moment, and takes the one before. Moves that skip samples
--- lead to two samples before it: how far these are apart tells whether nothing was recorded for long behind them.
+-- Makes the sample that is n behind that of the chain the moment, and takes the one with which its interval begins:
+-- that behind a gap in it. Moves that skip samples lead to a sample before that: how far these are apart tells whether
+-- nothing was recorded for long behind them.
 local function arrive(self, n, message)
   self.now, self.prev, self.is_cut, self.known = nil, nil, true, nil
   for left = n or 0, 1, -1 do
-    local before = self.chain:time_of_day()
-    if left == 1 and self.asked then
+    local before, is_first = self.chain:time_of_day(), left == math.min(self.width, n)
+    local ok = true
+    if self.asked and (is_first or self.is_cut and left < self.width) then
       self.prev, message = take(self)
+      ok = self.prev
     end
-    local ok = left > 1 or not self.asked or self.prev
     if ok then
       ok, message = forth(self)
     end
@@ -93,25 +95,26 @@ end
 local function settle(self, n, message)
   local ok, why = arrive(self, n, message)
   if not ok then
-    arrive(self, locate(self, self.time, 2))
+    arrive(self, locate(self, self.time, self.width + 1))
   end
   return ok, why
 end
 
 -- --- moments --------------------------------------------------------------------------------------
 
---- Goes some samples on, or back.
+--- Goes some intervals on, or back.
 -- @int n
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string why not: at an end nothing moves
 function moment:step(n)
+  local known = n == -1 and self.width == 1 and self.prev
+  n = n * self.width
   if n < 0 then
-    local went, message = back(self, 2 - n)
+    local went, message = back(self, self.width + 1 - n)
     if went == 0 then
       return nil, FIRST
     end
-    local known = n == -1 and self.prev
     local ok, why = settle(self, went and math.max(went + n, 0), message)
     self.known = ok and known
     return ok, why
@@ -126,7 +129,7 @@ function moment:step(n)
     end
   end
   if not old then
-    return settle(self, back(self, 2))
+    return settle(self, back(self, self.width + 1))
   end
   self.now, self.known, self.prev, self.is_cut, self.time = nil, nil, old, self.chain:is_cut(), self.chain:time_of_day()
   return true
@@ -138,7 +141,7 @@ end
 -- @treturn string|nil
 function moment:by(seconds)
   local time = self.time
-  local ok, message = settle(self, locate(self, time + seconds + self.length / 2, 2))
+  local ok, message = settle(self, locate(self, time + seconds + self.length / 2, self.width + 1))
   if not ok then
     return nil, message
   elseif (self.time - time) * seconds > 0 then
@@ -146,7 +149,7 @@ function moment:by(seconds)
     return true, seconds < 0 and is_first and not self.prev and "the first sample is of " .. date(self.time) or nil
   end
   if self.time ~= time then
-    settle(self, locate(self, time, 2))
+    settle(self, locate(self, time, self.width + 1))
   end
   return self:step(seconds > 0 and 1 or -1)
 end
@@ -183,11 +186,14 @@ function moment:to(time)
       return nil, ("'%s' is no time such as %s"):format(typed, past.FORMS)
     end
   end
-  local ok, message = settle(self, locate(self, time, 2))
+  local ok, message = settle(self, locate(self, time, self.width + 1))
   if not ok then
     return nil, message
   elseif math.abs(time - self.time) > self.length then
-    remark = look_around(self, time) or remark
+    local width = self.width
+    self.width = 1
+    remark, self.width = look_around(self, time) or remark, width
+    settle(self, locate(self, self.time, width + 1))
   end
   return true, remark
 end
@@ -207,7 +213,7 @@ function moment:change(direction)
   elseif found == "working" then
     return found, "searching " .. date(reached)
   end
-  return settle(self, locate(self, found, 2))
+  return settle(self, locate(self, found, self.width + 1))
 end
 
 --- The samples of the moment.
@@ -229,7 +235,7 @@ function moment:samples(selectors)
     for i = 1, #selectors do
       self.asked[i] = selectors[i]
     end
-    ok, message = arrive(self, back(self, 2))
+    ok, message = arrive(self, back(self, self.width + 1))
   end
   if ok and not self.now then
     self.now, message = take(self, self.known)
@@ -300,7 +306,7 @@ end
 
 --- Opens the past at its last sample.
 -- @tparam[opt] table source fields of kstat.open: `capture` (default: what was recorded of this machine), `from`, `to`
--- and `host`; `at`, where to begin
+-- and `host`; `at`, where to begin; `step`, the seconds of an interval (nil: each sample ends one)
 -- @treturn[1] past with the field `time` (seconds since 1970)
 -- @treturn[1] string|nil what there is to say of `at`
 -- @treturn[2] nil
@@ -317,7 +323,7 @@ function past.open(source)
   end
   local self = setmetatable({ chain = ks, source = bounded, first = ks:time_of_day(),
     reference = not source.capture and os.time() or nil,
-    length = 0 }, moment)
+    length = 0, width = 1 }, moment)
   local n
   n, message = locate(self, math.huge, 2)
   if n == 0 then
@@ -326,6 +332,9 @@ function past.open(source)
   local ok
   ok, message = arrive(self, n, message)
   self.last = self.time
+  if source.step and self.length > 0 then
+    self.width = math.max(1, math.floor(source.step / self.length + 0.5))
+  end
   local at = source.at or not (source.from or source.to) and os.getenv("KSTAT_AT")
   if ok and at then
     ok, message = self:to(at)
