@@ -65,13 +65,6 @@ local function open_past(given)
   return status == 2 and wrong(message) or tool.stop(status, message)
 end
 
--- The options of a command line without the part of the past that they name: where the screen goes from there to now.
-local function without_past(given)
-  local live = copy_of(given)
-  live.at, live.from, live.to, live.host = nil, nil, nil, nil
-  return live
-end
-
 -- Shows views: on a screen, or where there is none as frames. what: `views`, `view`, `filter`, `batch`, `about`,
 -- `selectors`.
 local function show(what, given)
@@ -98,7 +91,10 @@ local function show(what, given)
   elseif what.is_replay then
     what.past, what.only_past = open_past(given), given.replay ~= nil or is_past({})
     add(what.past and what.past.chain)
-    given = what.only_past and given or without_past(given)
+    if not what.only_past then -- the screen goes from there to now
+      given = copy_of(given)
+      given.at, given.from, given.to, given.host = nil, nil, nil, nil
+    end
   end
   what.host = given.host or (what.only_past or what.is_replay and not what.past) and "replay" or nil
   local ok, message = run(what)

@@ -134,9 +134,7 @@ make_above(const char *path)
 	}
 	for (char *slash = above; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
 		*slash = '\0';
-		if (mkdir(above, 0700) != 0 && errno != EEXIST && access(above, X_OK) != 0)
-			return -1;
-		if (stat(above, &st) != 0)
+		if ((stat(above, &st) != 0 && mkdir(above, 0700) != 0) || stat(above, &st) != 0)
 			return -1;
 	}
 	if (st.st_uid != geteuid()) {

@@ -176,9 +176,7 @@ local function tree(app)
 end
 
 local function choose_columns(app)
-  if app:part().columns then
-    app.overlay = overlays.columns()
-  end
+  app.overlay = app:part().columns and overlays.columns()
 end
 
 -- --- going to another view ---------------------------------------------------------------------------
@@ -231,9 +229,7 @@ local function explain(app)
   end
 end
 
-local function show_help(app)
-  app.overlay = overlays.help()
-end
+local function help(app) app.overlay = overlays.help() end
 
 -- --- keys ---------------------------------------------------------------------------------------------
 
@@ -253,7 +249,7 @@ local function pause(app)
 end
 
 local KEYS = {
-  q = quit, f10 = quit, h = show_help, ["?"] = show_help, f1 = show_help, e = explain,
+  q = quit, f10 = quit, h = help, ["?"] = help, f1 = help, e = explain,
   ["/"] = prompts.search, f3 = prompts.search, ["\\"] = prompts.filter, f4 = prompts.filter, g = prompts.time,
   u = prompts.exactly("user", "user: "), p = prompts.exactly("pid", "PID: "), v = tree, t = tree, f5 = tree,
   P = of_table(sort_named("CPU%", "CPU")), M = of_table(sort_named("RSS", "MEM")), T = of_table(sort_named("TIME")),

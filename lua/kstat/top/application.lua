@@ -17,26 +17,20 @@ app.__index = app
 
 -- --- views --------------------------------------------------------------------------------------
 
--- The options that a report gets on a screen: its defaults, or those that somebody gave it. They are a table for each
--- time that the view is opened, since reports keep in it what they found.
-local function given_of(section, screen)
-  local report, given = section.report or section, { operands = {} }
-  for name, value in pairs(section.given or report.declared and options.read(report.declared, {}) or {}) do
-    given[name] = value
-  end
-  given.screen, given.first = screen, true
-  return given
-end
-
 -- Puts rows in an order: by the column of a title, "-TITLE": the least first, or by a function.
 local function set_order(part, sort)
   local title = type(sort) == "string" and sort:gsub("^%-", "") or nil
   part.sort, part.up, part.by = title, title ~= nil and title ~= sort, type(sort) == "function" and sort or nil
 end
 
+-- A table of a view. The report's options on a screen are its defaults, or those that somebody gave it, in a table for
+-- each time that the view is opened, since reports keep in it what they found.
 local function new_part(section, screen, number)
-  local report = section.report or section
-  local given = given_of(section, screen)
+  local report, given = section.report or section, { operands = {} }
+  for name, value in pairs(section.given or report.declared and options.read(report.declared, {}) or {}) do
+    given[name] = value
+  end
+  given.screen, given.first = screen, true
   local part = { report = report, given = given, rows = {}, order = {}, texts = {}, offset = 0, room = 0,
     reverse = false, number = number }
   set_order(part, given.sort or report.sort)

@@ -89,15 +89,13 @@ function run:travel(action)
     app.message = "what is shown here comes through a pipe, or is one sample: it has no way back"
     return
   elseif entered then
-    local p, message = require("kstat.top.past").open(self.source)
+    local p, message = require("kstat.top.past").open()
     local is_seen, remark = false, nil
-    if not p and not self.source and not self.sampling.is_replay then
+    if not p and not self.sampling.is_replay then
       is_seen, remark = self.seen:enter()
     end
-    if is_seen then
-      p, app.message, self.complete = self.seen, remark, true
-    elseif not p then
-      app.message = message
+    p, self.complete, app.message = p or is_seen and self.seen, self.complete or is_seen, remark or message
+    if not p then
       return
     end
     self.past, app.mode = p, "past"
@@ -257,9 +255,8 @@ end
 -- @tparam table given `views` (see kstat.top.application), `view` (the name of the first one), `open` (fun(only,
 -- published): chain, or nil and a message), `interval` (seconds), `count` (ticks; nil: for ever), `filter` (text),
 -- `about` (see app:show), `color` (see kstat.colour), `host` (a name for the first line; nil: that of this machine),
--- `source` (what the past is read from, see kstat.top.past; nil: what was recorded of this machine), `past` (a past, in
--- which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean: `open` opens one,
--- which goes on by itself), `remembered` (see kstat.top.remembered)
+-- `past` (a past, in which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean:
+-- `open` opens one, which goes on by itself), `remembered` (see kstat.top.remembered)
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message: the terminal or the chain could not be read
@@ -271,7 +268,7 @@ function top.run(given)
     return nil, message
   end
   local self = setmetatable({ screen = screen, sampling = sampling.new(given.open, given.is_replay), ticks = 0,
-    pending = "", typed = {}, past = given.past, source = given.source, only_past = given.only_past,
+    pending = "", typed = {}, past = given.past, only_past = given.only_past,
     seen = seen.new() }, run)
   self.app = application.new({ views = given.views, view = given.view, interval = given.interval,
     filter = given.filter, about = given.about, host = given.host or machine.host(),

@@ -16,7 +16,7 @@ end
 
 -- --- columns ----------------------------------------------------------------------------------------
 
-local columns = {}
+local columns = { chosen = 1, at = 0 }
 columns.__index = columns
 
 function columns:lines(app, width)
@@ -59,7 +59,7 @@ columns.keys = {
 --- The list of the columns of the table that keys are about: each can be shown or not, and sorts.
 -- @treturn overlay
 function overlays.columns()
-  return setmetatable({ chosen = 1, at = 0 }, columns)
+  return setmetatable({}, columns)
 end
 
 -- --- reasons ----------------------------------------------------------------------------------------
@@ -73,10 +73,7 @@ local function append(out, app, width, head, line)
   end
 end
 
-local explained = {}
-explained.__index = explained
-
-function explained:lines(app, width)
+local function explained(self, app, width)
   local row
   for _, other in ipairs(self.part.order) do
     row = order.identity(self.part, other) == self.identity and other or row
@@ -95,7 +92,7 @@ end
 -- @string identity of the row
 -- @treturn overlay
 function overlays.explanation(part, identity)
-  return setmetatable({ part = part, identity = identity, at = 0 }, explained)
+  return { part = part, identity = identity, at = 0, lines = explained }
 end
 
 -- --- help -------------------------------------------------------------------------------------------
@@ -122,10 +119,7 @@ local HELP = {
   "",
 }
 
-local help = {}
-help.__index = help
-
-function help.lines(_, app, width)
+local function help(_, app, width)
   local out = {}
   local function add(name, about)
     append(out, app, width, (" %-12s "):format(name), about)
@@ -146,12 +140,10 @@ function help.lines(_, app, width)
   return out
 end
 
-help.keys = { h = close, ["?"] = close, f1 = close }
-
 --- The keys, and what the columns of the view mean.
 -- @treturn overlay
 function overlays.help()
-  return setmetatable({ at = 0 }, help)
+  return { at = 0, lines = help, keys = { h = close, ["?"] = close, f1 = close } }
 end
 
 return overlays

@@ -28,14 +28,6 @@ local function add_all(list, more)
   end
 end
 
-local function machine_selectors()
-  local list = {}
-  for i, spec in ipairs(machine.select) do
-    list[i] = assert(selector.compile(spec))
-  end
-  return list
-end
-
 --- The groups of a view's sections that share a chain.
 -- @tparam table shown of kstat.top.application
 -- @treturn table an array of groups; `of` has the group of each part, `machine` that of the first line
@@ -65,7 +57,7 @@ function sampling.group(shown)
   end
   groups.machine = groups.machine or group_of(false)
   if groups.machine.only then
-    add_all(groups.machine.only, machine_selectors())
+    add_all(groups.machine.only, selector.list((table.unpack or unpack)(machine.select)))
   end
   return groups
 end

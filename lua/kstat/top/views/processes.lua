@@ -231,10 +231,7 @@ local USUAL = {
 local COMMAND = { "COMMAND", "command", align = "left", whole = true, elide = "end", priority = 4,
   about = "command line; where the window is wide, or with the key c" }
 
-local ALL = {}
-for i, usual in ipairs(USUAL) do
-  ALL[i] = usual
-end
+local ALL = { (table.unpack or unpack)(USUAL) }
 for _, one in ipairs({
   extra("IO/s", "io", rate, "READ/s and WRITE/s together"),
   extra("CANC/s", "cancelled", rate, "bytes of WRITE/s that were never written: their file was cut or removed"),
