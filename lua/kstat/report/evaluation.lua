@@ -139,8 +139,10 @@ local function prepare(self, rows)
   local kept = self.filter and {} or rows
   for i = 1, #rows do
     local row = with_figures(self, rows[i])
-    for _, set in ipairs(type(rawget(row, "kstat")) == "userdata" and self.state.sets or {}) do
-      set.feed(row)
+    if type(rawget(row, "kstat")) == "userdata" then
+      for _, set in ipairs(self.state.sets or {}) do
+        set.feed(row)
+      end
     end
     if self.filter and (rawget(row, "text") ~= nil or self.filter.passes(row)) then
       kept[#kept + 1] = row

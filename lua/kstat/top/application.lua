@@ -213,6 +213,7 @@ local function chosen(part, filter)
   if filter and order.has_lazy_name(part.columns) then
     complete = part.report.complete
   end
+  local n, rawget = 0, rawget -- there may be thousands
   for _, row in ipairs(part.rows) do
     if rawget(row, "text") or rawget(row, "last") then
       texts[#texts + 1] = row
@@ -220,7 +221,10 @@ local function chosen(part, filter)
       if complete then
         complete(row, part.given)
       end
-      list[#list + 1] = (filter == nil or filter(part, row)) and row or nil
+      if filter == nil or filter(part, row) then
+        n = n + 1
+        list[n] = row
+      end
     end
   end
   return list, texts
