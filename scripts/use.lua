@@ -42,24 +42,22 @@ end
 
 local PATIENCE = 2e9 -- ns for which a recording is judged to say since when
 
--- The past of a moment that was asked for: what it is judged by, since when; nil: it cannot be read.
-local function past_of(options)
-  local source = tool.past(options)
-  source = { capture = source.capture, host = source.host, at = tool.at(options) }
-  local past = require("kstat.top.past").open(source)
+-- What knows since when something is so: of a moment that was asked for its recording, or else what was seen so far.
+local function witness(options)
+  local screen, source = options.screen or plain, tool.at(options) and not options.screen and tool.past(options)
+  local past = source and require("kstat.top.past").open({ capture = source.capture, host = source.host,
+    at = tool.at(options) })
   local deadline = core.gethrtime() + PATIENCE
-  return past and { since = function(_, row) return past:since(row, deadline) end }
+  return past and { since = function(_, row) return past:since(row, deadline) end } or screen.past or screen.recent
 end
 
 -- Says of what is not well since when.
 local function tell_since(d, now, prev, list, options)
-  local screen = options.screen or plain
+  local seen
   for _, row in ipairs(prev and not tool.format(options) and list or {}) do
     if (row.severity or 0) > 0 then
-      if tool.at(options) and not (options.screen or plain.past) then
-        plain.past = past_of(options)
-      end
-      row.since = recent.words(d, row, screen.past or screen.recent, now.time_of_day, prev.time_of_day)
+      seen = seen or witness(options)
+      row.since = recent.words(d, row, seen, now.time_of_day, prev.time_of_day)
     end
   end
 end

@@ -694,6 +694,7 @@ describe("kstatlua use of a capture", function()
     row = writer(0, "D", 0, "rpc_wait_bit_killable")
     assert.same({ "stuck 1", "dd[8] in rpc_wait_bit_killable" }, { row.why, row.who })
     assert.equal("", writer(0, "D", 0, "__refrigerator").why, "frozen, as docker pause does")
+    assert.equal("", writer(0, "D", 0, "hrtimer_nanosleep").why, "frozen where it slept")
   end)
 
   it("names the process that is near its limit of descriptors, and a clock that nobody keeps any more", function()

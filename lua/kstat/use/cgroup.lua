@@ -25,7 +25,7 @@ local limits = {
   { "cgroup", "saturation", "at limit", unit = "", critical = 1, quiet = true,
     file = "memory.events: max, or memory.failcnt",
     reason = "Times that memory met its limit, of a group that uses 90 % of it, or while some thread of the machine " ..
-      "waits for memory for 20 % of the time. Otherwise only caches are dropped." },
+      "waits for memory for 40 % of the time. Otherwise only caches are dropped." },
   { "cgroup", "saturation", "read again", unit = "pages/s", warning = 100, critical = 1000, quiet = true,
     file = "memory.stat: workingset_activate_*",
     reason = "Pages that were missed soon after they had to go, of a group that met its limit of memory: what it " ..
@@ -85,7 +85,7 @@ local function one(d, k, pressure)
     memory = at, cpu = percent(cpu_used and cpu_used / 1e7, allowed), pids = percent(now(k, "pids"), pids_max),
     ["memory pressure"] = memory_max and share(k, "memory_nsec_waiting"),
     ["memory stalled"] = memory_max and share(k, "memory_nsec_stalled"),
-    ["at limit"] = hits and at and ((at >= 90 or pressure >= 20) and hits or 0),
+    ["at limit"] = hits and at and ((at >= 90 or pressure >= 40) and hits or 0),
     ["read again"] = missed and hits and (hits > 0 and missed or 0),
     io = io, ["io at limit"] = io, ["io stalled"] = io and share(k, "io_nsec_stalled"),
     throttled = quota and (percent(count(k, "cpu_throttled"), count(k, "cpu_periods")) or 0),

@@ -22,8 +22,8 @@ local limits = {
   { "disk", "saturation", "all stalled", unit = "%", critical = 5, quiet = true, file = "/proc/pressure/io: full",
     reason = "Share of the time in which all work waited for I/O of the machine; where the kernel does not tell it, " ..
       "of the time in which CPUs were idle for that. It counts for disks that were busy for half of that time or " ..
-      "more, while two tasks waited at both ends of the interval, or four requests on average: one program that " ..
-      "reads ahead and waits stalls nobody else." },
+      "more, while two tasks waited at both ends of the interval, or four requests or windows of read-ahead on " ..
+      "average: one program that reads ahead and waits stalls nobody else." },
   { "disk", "saturation", "slow", unit = "ms", warning = 200, critical = 1000, quiet = true,
     file = "/proc/diskstats: times of reads and writes",
     reason = "Mean time from a request to its answer, of five or more requests a second." },
@@ -89,12 +89,17 @@ local function stalled_in(d, prev)
   return { share = stalled, blocked = blocked }
 end
 
+local DEEP = 4 -- requests, or windows of read-ahead if these take more: one program does not have as many under way
+
 -- The share that counts for a disk: others than one program that reads ahead have to wait for it. queue: requests
-local function stalled_by(stalled, busy, queue)
+local function stalled_by(stalled, busy, queue, k, window)
   if not (busy and stalled.share and queue) or busy < stalled.share / 2 then
     return nil
   end
-  return ((stalled.blocked or 0) >= 2 or queue >= 4) and stalled.share or nil
+  local reads, writes, bytes = k:rate("reads", "writes", "nread")
+  local is_reading = window and reads and (bytes or 0) > 0 and reads > (writes or 0)
+  local ahead = is_reading and 1024 * window * reads / bytes or 1
+  return ((stalled.blocked or 0) >= 2 or queue >= DEEP * math.max(1, ahead)) and stalled.share or nil
 end
 
 -- How many bytes make somebody known as the one who uses a disk, even if not all were looked at.
@@ -117,7 +122,7 @@ local function one(d, k, stalled, prev, kept)
     busy = busy, queue = queue,
     ["busy rotational"] = rotational and queue and queue >= 2 and busy or nil,
     ["queue full"] = percent(queue, now(beside(d, k, "queue"), "nr_requests")),
-    ["all stalled"] = stalled_by(stalled, busy, queue),
+    ["all stalled"] = stalled_by(stalled, busy, queue, k, now(beside(d, k, "queue"), "read_ahead")),
     slow = service_time(k), ["not live"] = is_dead,
     ["failed requests"] = figures.count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
@@ -143,7 +148,7 @@ return {
   -- With its class, a module that is a pattern is the machine's, also where there is no such disk.
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
     { module = "unix", instance = 0, name = "sys", class = "misc" },
-    { name = "*,dev", class = "device", reads = "rotational" }, { class = "device_queue", reads = "nr_requests" },
+    { name = "*,dev", class = "device", reads = "rotational" }, { class = "device_queue", reads = "nr_requests,read_ahead" },
     { class = "device_error", reads = "Hard Errors,Transport Errors" },
     { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
     { module = "zfs/*", name = "state", class = "misc" },

@@ -10,15 +10,11 @@ local reader = {}
 -- @table select
 reader.select = { module = "unix", instance = 0, name = "tables" }
 
-local function tables_of(d)
-  return (d:lookup("unix", 0, "tables"))
-end
-
 --- Whether the reader has a PID name space of its own, as containers have.
 -- @tparam difference d
 -- @treturn boolean
 function reader.is_contained(d)
-  return figures.now(tables_of(d), "own_pids") == 1
+  return figures.now(d:lookup("unix", 0, "tables"), "own_pids") == 1
 end
 
 --- How many processes of the machine are not seen.
@@ -26,7 +22,7 @@ end
 -- @tparam {table,...} list of those that are, with their `instance`
 -- @treturn int|nil nil: all are; a few come and go while they are listed
 function reader.unseen(d, list)
-  local all = figures.now(tables_of(d), "processes")
+  local all = figures.now(d:lookup("unix", 0, "tables"), "processes")
   for i = 1, reader.is_contained(d) and 0 or #list do
     if list[i].instance == 1 then
       return nil
@@ -61,23 +57,16 @@ local OF_HOST = { cpu = true, memory = true, swap = true, disk = true, gpu = tru
 --- Puts what is a container's own in front, its control groups first, and marks what is the host's (`of_host`).
 -- @tparam difference d
 -- @tparam {table,...} list as kstat.use.resources measures them
--- @treturn {table,...}
+-- @treturn {table,...} the list
 function reader.order(d, list)
-  if not reader.is_contained(d) then
-    return list
-  end
-  local ordered = { {}, {}, {} }
-  for _, one in ipairs(list) do
+  for i, one in ipairs(reader.is_contained(d) and list or {}) do
     one.of_host = OF_HOST[one.resource] or OF_HOST[one.resource .. " " .. one.name]
-    table.insert(ordered[one.of_host and 3 or one.resource == "cgroup" and 1 or 2], one)
+    one.place = i + #list * (one.of_host and 2 or one.resource == "cgroup" and 0 or 1)
   end
-  local out = {}
-  for i = 1, 3 do
-    for _, one in ipairs(ordered[i]) do
-      out[#out + 1] = one
-    end
+  if list[1] and list[1].place then
+    table.sort(list, function(a, b) return a.place < b.place end)
   end
-  return out
+  return list
 end
 
 return reader

@@ -93,13 +93,26 @@ local function state_in(sample, p)
   return k and k:get("state")
 end
 
--- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside, and those of
--- a group that was stopped by somebody, as `docker pause` does.
+-- Where tasks wait that a signal wakes. One in state D there is frozen: since Linux 6.1 it stays where it slept.
+local FREEZABLE = { "refrigerator", "nanosleep", "futex", "ep_poll", "epoll_wait", "poll_schedule", "do_poll",
+  "do_select", "unix_stream", "sigtimedwait" }
+
+-- Whether a group was stopped by somebody, as `docker pause` does. where: what a process waits in.
+local function is_frozen(where)
+  for _, name in ipairs(type(where) == "string" and FREEZABLE or {}) do
+    if where:find(name, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside.
 local function is_stuck(d, prev, p)
   local k = d:lookup("process", p.instance, p.name)
   local where = now(k, "wchan", "string")
   return (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 and prev and
-    state_in(prev, p) == "D" and not (where and where:find("refrigerator", 1, true)), where
+    state_in(prev, p) == "D" and not is_frozen(where), where
 end
 
 -- Processes that are stuck; parents of zombies with their number, and how many these are; and all processes.

@@ -57,6 +57,15 @@ local function tables(name, n, most)
 end
 
 local TURNS = { ["sys/block/sda/queue/rotational"] = "1\n" }
+local FAR_AHEAD = { ["sys/block/sda/queue/read_ahead_kb"] = "8192\n" }
+-- A group that uses half of its limit, which it met n times, while somebody waited for memory for that share of the time
+local function group(n, share)
+  local at = "sys/fs/cgroup/system.slice/web.service/memory."
+  return { [at .. "current"] = "50\n", [at .. "max"] = "100\n", [at .. "events"] = ("max %d\noom_kill 0\n"):format(n),
+    ["proc/pressure/memory"] = ("some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\nfull avg10=0.00 avg60=0.00 " ..
+      "avg300=0.00 total=0\n"):format(share * 1e5) }
+end
+
 local NO_PRESSURE = { ["proc/pressure"] = false, ["proc/schedstat"] = false }
 local KSOFTIRQD = { 0, 0, 10, 0, 0, 0, 990 }
 
@@ -116,6 +125,23 @@ return {
         ["proc/pressure/io"] = pressure(0, 0), ["proc/stat"] = stat(REST, REST, 1, 1) },
       to = { ["proc/diskstats"] = disk(9000, 25000, 9900, 25000), ["proc/pressure/io"] = pressure(80, 78),
         ["proc/stat"] = stat(IDLE, IDLE, 1, 1) } } },
+  { rule = "cgroup at limit", situation = "a program larger than its group, with swap; " ..
+      "200 MB written again and again through a group of 64 MB: 22.6 %",
+    sick = { row = "cgroup web.service", state = "critical", why = "at limit 4000", from = group(0, 0),
+      to = group(4000, 45) },
+    well = { row = "cgroup web.service", state = "ok", from = group(0, 0), to = group(4000, 22.6) } },
+  { rule = "disk all stalled, of a disk that reads far ahead",
+    situation = "programs that read with a queue of 60; one cat, read_ahead_kb 8192, 1.1 GB/s in requests of 4 MB",
+    sick = { row = "disk sda", state = "critical", why = "all stalled 21%%", both = FAR_AHEAD,
+      from = { ["proc/diskstats"] = disk(0, 0, 0, 0), ["proc/pressure/io"] = pressure(0, 0),
+        ["proc/stat"] = stat(REST, REST, 1, 1) },
+      to = { ["proc/diskstats"] = "8 0 sda 3000 0 22500000 600000 0 0 0 0 0 9900 600000 0 0 0 0\n",
+        ["proc/pressure/io"] = pressure(60, 21), ["proc/stat"] = stat(IDLE, IDLE, 1, 1) } },
+    well = { row = "disk sda", state = "ok", both = FAR_AHEAD,
+      from = { ["proc/diskstats"] = disk(0, 0, 0, 0), ["proc/pressure/io"] = pressure(0, 0),
+        ["proc/stat"] = stat(REST, REST, 1, 1) },
+      to = { ["proc/diskstats"] = "8 0 sda 3000 0 22500000 63000 0 0 0 0 0 6700 63000 0 0 0 0\n",
+        ["proc/pressure/io"] = pressure(60, 21), ["proc/stat"] = stat(IDLE, IDLE, 1, 1) } } },
   { rule = "disk busy rotational", situation = "a disk that turns under two programs; virtio, which says that it turns",
     sick = { row = "disk sda", state = "warning", why = "busy rotational 95%%", both = TURNS,
       from = { ["proc/diskstats"] = disk(0, 0, 0, 0) }, to = { ["proc/diskstats"] = disk(900, 30000, 9500, 30000) } },
