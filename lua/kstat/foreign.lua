@@ -180,7 +180,7 @@ end
 -- @func read function(text) that returns something if a text is right
 -- @treturn string
 function foreign.line(text, problem, read)
-  if #problem > 200 then
+  if #problem > 200 and #text > 100 then
     problem = problem:sub(1, 120):gsub("[\128-\255]+$", "") .. "…" .. problem:sub(-60):gsub("^[\128-\191]+", "")
   end
   local meant = #text < 1000 and rewritten(text) or text

@@ -324,6 +324,7 @@ local function begin_tick(self, x)
     window.tick(clock, x, elapsed ~= nil and elapsed ~= taken,
       clock.tick > 0 and self.had_interval and (elapsed == nil or elapsed == taken))
     self.had_interval, self.seconds = self.had_interval or elapsed ~= nil, select(3, core.sample_time_of_day(x))
+    self.has_intervals = self.has_intervals or elapsed ~= nil and elapsed ~= taken
   end
   return elapsed == taken
 end
@@ -374,6 +375,8 @@ function methods.add(self, x, ...)
     x, message, errname = as_difference(x, list)
     if not x then
       return nil, message, errname
+    elseif self.has_intervals and core.difference_elapsed(x) == core.sample_taken(x) then
+      x = core.difference(x, false) -- behind a gap what was counted since creation is not of an interval
     end
   end
   local kstats

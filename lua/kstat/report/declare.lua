@@ -127,7 +127,7 @@ local function plain(name, run)
   end
 end
 
-local function column_of(i, given, run)
+local function column_of(i, given, run, by)
   if type(given) ~= "table" or type(given[1]) ~= "string" then
     fail("column %d: { title, expression, … } expected", i)
   end
@@ -144,10 +144,10 @@ local function column_of(i, given, run)
     column.field = value:match("^%a[%w_]*$") -- a field of the row comes first
     if column.field then
       column.value, column.names = plain(value, run), { value }
-    else
+    elseif not by then
       column.value, column.names = require("kstat.expression").compile(value, run)
     end
-    if not column.value then
+    if not column.value and not by then
       fail("column '%s': %s", title, column.names)
     end
     column.kind = column.kind or LABELS[value] and "label" or nil
@@ -161,17 +161,18 @@ end
 --- The columns of a report.
 -- @tparam {table,...} given
 -- @tparam table run the report's state, see kstat.expression
+-- @param by whether rows are groups, whose columns kstat.report.groups compiles
 -- @treturn {column,...} each with `title`, `value` (a function(row)), `key` (its name in the data formats), `names` (in
 -- its expression), and what was given; and those by `titles`, the `fields` of the row that they show if it has them
 -- (false: none), and whether any has a `computed` value
-function declare.columns(given, run)
+function declare.columns(given, run, by)
   if type(given) ~= "table" or #given == 0 then
     fail("columns: an array of at least one expected, not %s", type(given) == "table" and "an empty one" or
       shown(given))
   end
   local columns, taken = { fields = {}, titles = {} }, {}
   for i, each in ipairs(given) do
-    local column = column_of(i, each, run)
+    local column = column_of(i, each, run, by)
     if column.data ~= false then
       if RESERVED[column.key] then
         fail("column '%s': the data formats have a '%s' of their own; key = '…' gives it another name there",

@@ -67,7 +67,8 @@ end
 -- The rows that a report without `rows` has: a kstat each, filtered by the operands.
 local function default_rows(self, d, filters)
   local list = {}
-  for _, k in ipairs(d:select(unpack(self.selectors or {}))) do
+  local kstats, message = core.select(d, self.selectors, true) -- also one that was away and has no interval
+  for _, k in ipairs(kstats or core.fail(message)) do
     if self.names then
       self.names[k.name] = true
     end

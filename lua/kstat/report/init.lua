@@ -59,7 +59,7 @@ local function new(given)
   if type(self.columns) == "function" then
     self.make_columns, self.columns = self.columns, nil
   else
-    self.columns = declare.columns(self.columns, self.state)
+    self.columns = declare.columns(self.columns, self.state, self.by)
     local message = type(self.sort) == "string" and self:cannot_sort(self.sort)
     if message then
       mistake.raise("report: %s", message)
@@ -314,27 +314,29 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)
     local wanted, lines, anew = prev or first and not skip
+    local behind_gap = not prev and not first and (self.by or not self.rows) -- there are gauges, and no interval
     given.first, first = first, false
     if self.follow then
       lines, anew = self.follow(ks, given)
     end
     prev = not anew and prev or nil
     -- What this asks for is in every later sample, so it is asked for even if it is not shown.
-    local d = prev and now - prev or now:since_creation()
+    behind_gap = behind_gap and not anew
+    local d = prev and now - prev or behind_gap and core.difference(now, false) or now:since_creation()
     evaluation.begin(state, now, prev)
     local rows, n, totals = evaluate(self, d, now, prev, given, filters)
     matched = matched + n
     if summary and prev then
       summary:add(rows, d.elapsed, now.time_of_day)
     end
-    if wanted then
+    if wanted or behind_gap then
       if lines and not dated then
         write(lines)
       end
       if given.timestamp and not dated then
         write(tool.timestamp(given.timestamp, tool.clock(now)))
       end
-      local moment = dated and tool.moment(form, given.timestamp, now, d, prev == nil) or {}
+      local moment = dated and tool.moment(form, given.timestamp, now, d, not prev and not behind_gap) or {}
       moment.totals = totals
       sink.show(rows, moment)
     end
