@@ -9,7 +9,8 @@ local STEP = 240
 
 local OF_GROUPS = {
   "sum(rate(requests))", "sum(rate(errors)) / sum(rate(requests))", "sum(avg(inflight, 1h))",
-  "max(max(rate(requests), 1h))", "sum(rate(requests, 10m))", "100 * (sum(rate(requests)) / (sum(rate(requests)) ago 1d) - 1)", "count(requests, 10m)",
+  "max(max(rate(requests), 1h))", "sum(rate(requests, 10m))",
+  "100 * (sum(rate(requests)) / (sum(rate(requests)) ago 1d) - 1)", "count(requests, 10m)",
   "p99(inflight)", "sum(delta(errors), 1h)", "sum(resets(requests, 6h))", "sum(since(requests, 4h))",
   "min(until(inflight, 60, 6h))", "trend(sum(inflight), 3h)", "max(sum(rate(requests)) by (name))",
   "ewma(sum(rate(requests)), 600)", "sum(if(inflight > 30, rate(requests, 1h), 0))", "sum(inflight) ago 2h",
