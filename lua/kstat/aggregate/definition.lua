@@ -57,8 +57,7 @@ local function make_time_column(self, tree)
   elseif seconds == "weekday" then
     return { title = seconds, period = function(now) return WEEKDAYS[os.date("*t", now).wday] end }
   elseif seconds < 1 or seconds % 1 ~= 0 or DAY % seconds ~= 0 then
-    return nil, ("time() takes whole seconds that a day is a multiple of, at character %d of '%s'"):format(tree.at,
-      tree.whole)
+    expression.refuse(tree, "time() takes whole seconds that a day is a multiple of")
   end
   return { title = "time", period = function(now)
     local t = os.date("*t", now)
@@ -85,9 +84,9 @@ local function make_column(self, tree)
   elseif tree.tag == "name" and name == "statistic" then
     return { title = name, value = function(_, statistic) return statistic end }
   end
-  local get, problem = expression.make(tree, { names = self.names, clock = self.clock })
   self.of_differences = true
-  return get and { title = tree.tag == "name" and name or tree.text, of_kstat = get }, problem
+  return { title = tree.tag == "name" and name or tree.text,
+    of_kstat = expression.make(tree, { names = self.names, clock = self.clock }) }
 end
 
 -- A level (kstat.aggregate.groups) of what was added for periods.
@@ -136,8 +135,7 @@ local function nothing(outer)
     accumulators = {}, sets = {}, children = {}, tree = {}, list = {}, values_of_path = {}, clock = outer.clock }
 end
 
--- The groups that a group is divided into by further keys, for kstat.expression.reduction. Returns nil and what is
--- wrong if these are none.
+-- The groups that a group is divided into by further keys, for kstat.expression.reduction.
 function reduction.nest(self, keys)
   local child = nothing(self)
   for _, column in ipairs(self.columns) do
@@ -145,9 +143,9 @@ function reduction.nest(self, keys)
   end
   child.outer = #child.columns
   for _, tree in ipairs(keys) do
-    local column, problem = make_column(child, tree)
-    if not column or column.period then
-      return nil, problem or "a key of time stands in the outer by"
+    local column = make_column(child, tree)
+    if column.period then
+      expression.refuse(tree, "a key of time stands in the outer by")
     end
     child.columns[#child.columns + 1] = column
   end
@@ -180,16 +178,13 @@ local function make_value(self, tree, of)
     end
     tree = { tag = "call", at = tree.at, name = tree.name or tree.value, arguments = arguments, whole = tree.whole }
     local reducer, problem = reducers.make(tree.name, numbers)
-    if not reducer then
-      return nil, ("%s, at character %d of '%s'"):format(problem, tree.at, tree.whole)
-    end
+    reducer = reducer or expression.refuse(tree, "%s", problem)
     name = numbers[1] and not reducer.arguments and tree.name .. " " .. table.concat(numbers, " ") or reducer.name
   end
-  local get, problem = expression.make(tree, { names = self.names, group = self, clock = self.clock })
-  return get and { title = short and (tree.name or tree.value) or name, name = name, get = get,
-    distribution = tree.tag == "call" and (tree.name == "heat" or
-      tree.name:find("quantize$") ~= nil), heat = tree.name == "heat" and {} },
-    problem
+  return { title = short and (tree.name or tree.value) or name, name = name,
+    get = expression.make(tree, { names = self.names, group = self, clock = self.clock }),
+    distribution = tree.tag == "call" and (tree.name == "heat" or tree.name:find("quantize$") ~= nil),
+    heat = tree.name == "heat" and {} }
 end
 
 -- Gives reducers of one kind their arguments as part of their title: "p 10", "p 60".
@@ -217,59 +212,37 @@ end
 
 -- The first value or named key that is there twice; two functions may be two keys.
 local function recurring(self)
-  local seen = {}
-  for _, value in ipairs(self.values) do
-    if seen[value.name] then
-      return value.name
+  local seen = { {}, {} }
+  for i, list in ipairs({ self.values, self.columns }) do
+    for _, one in ipairs(list) do
+      local name = one.name or (not one.value or one.title == "statistic" or one.group) and one.title
+      if name and seen[i][name] then
+        return name
+      end
+      seen[i][name or ""] = true
     end
-    seen[value.name] = true
-  end
-  seen = {}
-  for _, column in ipairs(self.columns) do
-    local key = not (column.value and column.title ~= "statistic" and not column.group) and column.title
-    if key and seen[key] then
-      return key
-    end
-    seen[key or ""] = key and true
   end
   return nil
 end
 
--- Adds what a question asks for: keys, values and filters. of: what reducers alone are of. Returns true | nil and what
--- is wrong.
+-- Adds what a question asks for: keys, values and filters. of: what reducers alone are of. Returns the question.
 local function make_question(self, question, of)
   for i, tree in ipairs(question.by and question.by[1] or {}) do
-    local column, problem = make_column(self, tree)
-    if not column then
-      return nil, problem
-    end
-    self.columns[i] = column
+    self.columns[i] = make_column(self, tree)
   end
   for i, tree in ipairs(question.items or { EVERYTHING }) do
-    local value, problem = make_value(self, tree, of)
-    if not value then
-      return nil, problem
-    end
-    self.values[i] = value
+    self.values[i] = make_value(self, tree, of)
   end
   for i, name in ipairs(self.bare and #self.columns == 0 and { "module", "instance", "name" } or {}) do
     self.columns[i] = { title = name, header = name }
   end
-  local having = question.having and question.having[1]
-  if having and having.text:find("count%s*%(%s*%*%s*%)") then
-    return nil, ("count(*) counts numbers, and count kstats, at character %d of '%s'"):format(having.at, having.whole)
+  local where, having = question.where, question.having
+  if having and having[1].text:find("count%s*%(%s*%*%s*%)") then
+    expression.refuse(having[1], "count(*) counts numbers, and count kstats")
   end
-  for _, clause in ipairs({ "where", "having" }) do
-    if question[clause] then
-      local problem
-      self[clause], problem = expression.make(question[clause][1], { names = self.names, clock = self.clock,
-        group = clause == "having" and self or nil })
-      if not self[clause] then
-        return nil, problem
-      end
-    end
-  end
-  return true
+  self.where = where and expression.make(where[1], { names = self.names, clock = self.clock })
+  self.having = having and expression.make(having[1], { names = self.names, clock = self.clock, group = self })
+  return question
 end
 
 -- --- tables -----------------------------------------------------------------------------------------
@@ -347,13 +320,12 @@ for _, clause in ipairs({ "where", "having" }) do
 end
 
 -- The question that a text asks, if it can be asked; else nil and what is wrong.
-local function asked(text, reading)
+local function asked(text, reading, plan)
   local question, problem = reading(text)
-  local ok = question
-  if question then
-    ok, problem = make_question(nothing(), question)
+  if not question then
+    return nil, problem
   end
-  return ok and question, problem
+  return expression.try(text, make_question, plan or nothing(), question)
 end
 
 -- The question that a text of a table asks; what is wrong raises.
@@ -391,7 +363,7 @@ local function question_of(given, of, level)
   for i, one in ipairs(reduce) do
     if type(one) == "table" then
       question.items[i] = { tag = "own", reducer = check_own(one, level), arguments = { of or { tag = "all" } },
-        text = one[1], whole = one[1] }
+        at = 1, text = one[1], whole = one[1] }
     else
       question.items[i] = read(one, "reducer", level).items[1]
     end
@@ -431,26 +403,20 @@ end
 -- @treturn[1] table `columns` (of the key: `title`, and `header`, `of_kstat`, `period` or `value`), `values` (`title`,
 -- `name`, `get`), the `sources`, `accumulators` and `sets` that they read (kstat.expression), `children`: the same of
 -- groups within, `where`, `having`, `titles` (of all columns), `captures`, `timed`, `names` (of statistics), `top`,
--- `bottom`,
--- what make_path() says, `by_time`: it has keys of time, `windows`: groups have windows, `is_over_time`: it needs every
--- tick, `differs`: it takes differences
+-- `bottom`, what make_path() says, `by_time`: it has keys of time, `windows`: groups have windows, `is_over_time`: it
+-- needs every tick, `differs`: it takes differences
 -- @fails what is wrong; "EINVAL"
 -- @raise on a wrong table
 function definition.compile(given, level)
   local self, is_table = nothing(), type(given) == "table"
   local of = is_table and given.of and { tag = "function", call = given.of } or nil
-  local question, ok, problem
+  local question, problem
   if is_table then
-    question = question_of(given, of, level + 1)
+    question = make_question(self, question_of(given, of, level + 1), of)
   else
-    question, problem = grammar.question(given)
+    question, problem = asked(given, grammar.question, self)
   end
-  if question then
-    ok, problem = make_question(self, question, of)
-  end
-  if not ok and is_table then
-    error("aggregate: " .. problem, level + 1)
-  elseif not ok then
+  if not question then
     return nil, foreign.line(given, problem, function(meant) return asked(meant, grammar.question) end), "EINVAL"
   end
   make_titles_unique(self.values)

@@ -193,6 +193,7 @@ local build
 local function refuse(tree, format, ...)
   error({ message = format:format(...), at = tree.at }, 0)
 end
+expression.refuse = refuse
 
 -- The line about a function that there is not.
 local function no_function(name)
@@ -407,23 +408,43 @@ function build(tree, context)
   return BUILD[tree.tag](tree, context)
 end
 
---- Makes a function of a tree of kstat.expression.grammar.
--- @tparam table tree
--- @tparam table context `names`, which gets those of statistics; `run`: see compile(); or the
+--- Makes a function(row, how) of a tree of kstat.expression.grammar; what is wrong raises, as expression.refuse() does.
+-- The context has `names`, which gets those of statistics; `run`: see compile(); or the
 -- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values, the `accumulators`
 -- that its reducers read, and the `sets` of windows over its values; it is `timed` if they need times, `all` if any is
--- over all groups, `bare` if something stands outside of reducers
--- @treturn function(row, how) | nil and what is wrong, with the position
+-- over all groups, `bare` if something stands outside of reducers.
 function expression.make(tree, context)
   context.text = tree.whole
-  local ok, made = pcall(build, tree, context)
+  return build(tree, context)
+end
+
+--- Calls a function that may refuse what a text asks for. Returns its result | nil and what is wrong, with the place.
+function expression.try(text, f, ...)
+  local ok, made = pcall(f, ...)
   if ok then
     return made
   elseif type(made) ~= "table" then
     error(made, 0)
   end
   return nil, ("%s, at character %d of '%s'"):format(made.message, made.at,
-    require("kstat.expression.grammar").excerpt(context.text, made.at))
+    require("kstat.expression.grammar").excerpt(text, made.at))
+end
+
+--- Reads an expression and makes its function, in a context as of expression.make(); or returns nil and what is wrong,
+-- with what was meant.
+function expression.read(text, context)
+  local function try(typed, within)
+    local tree, problem = require("kstat.expression.grammar").expression(typed)
+    if not tree then
+      return nil, problem
+    end
+    return expression.try(typed, expression.make, tree, within)
+  end
+  local made, problem = try(text, context)
+  return made, not made and require("kstat.foreign").line(text, problem, function(meant)
+    local apart = context.clock and { rows = {} } or nil
+    return try(meant, { names = {}, run = context.run and apart, clock = apart })
+  end) or nil
 end
 
 --- Compiles an expression.
@@ -439,19 +460,9 @@ function expression.compile(text, run)
     -- Most columns; LPeg need not be loaded.
     return function(row) return value_of(row, name, NOW, run) end, { name }
   end
-  local context, compiled = { names = {}, run = run, clock = run }, nil
-  local tree, problem = require("kstat.expression.grammar").expression(text)
-  if tree then
-    compiled, problem = expression.make(tree, context)
-  end
-  if not compiled then
-    return nil, require("kstat.foreign").line(text, problem, function(meant)
-      local right = require("kstat.expression.grammar").expression(meant)
-      local apart = run and { rows = {} } or nil
-      return right and expression.make(right, { names = {}, run = apart, clock = apart })
-    end)
-  end
-  return function(row) return compiled(row, NOW) end, context.names
+  local names = {}
+  local made, problem = expression.read(text, { names = names, run = run, clock = run })
+  return made and function(row) return made(row, NOW) end, made and names or problem
 end
 
 --- Whether a name is a field of every kstat, or a figure or a distribution that this one has beside its statistics.

@@ -14,6 +14,7 @@ local window = require("kstat.expression.window")
 
 local reduction = { GROUP = {}, ALL = {} }
 
+local refuse = require("kstat.expression").refuse
 local GROUP, ALL = reduction.GROUP, reduction.ALL
 local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1, ["function"] = 1, own = 2,
   reducer = 2 }
@@ -37,10 +38,6 @@ function reduction.level(tree)
   end
   tree.level = level
   return level
-end
-
-local function refuse(tree, format, ...)
-  error({ message = format:format(...), at = tree.at }, 0)
 end
 
 -- The seconds that are the last argument, if it is a time behind at least n others; and how many others there are.
@@ -205,10 +202,7 @@ end
 -- A reducer of what other groups come to: those of the same kstats by further keys, or without keys the group itself.
 local function of_groups(reducer, tree, context, build, seconds)
   local group = context.group
-  local child, problem = reduction.nest(group, tree.by or {})
-  if not child then
-    refuse(tree, "%s", problem)
-  end
+  local child = reduction.nest(group, tree.by or {})
   local get_value = build(tree, inside_of(context, child))
   local windowed = seconds and window.accumulator(reducer, context.text, seconds, context.clock)
   local accumulator = place_of(context, windowed or reducer.make(), fold_of(reducer, {}, seconds))
@@ -308,9 +302,9 @@ end
 
 -- --- over time ------------------------------------------------------------------------------------------
 
-local TAKES = { trend = { "an expression and a time", 2 }, ["until"] = { "an expression, its goal and a time", 3 },
-  rate = { "an expression and a time", 2 }, changes = { "an expression and a time", 2 },
-  resets = { "an expression and a time", 2 }, since = { "an expression and perhaps a time", 2, 1 } }
+local ONE = { "an expression and a time", 2 }
+local TAKES = { trend = ONE, rate = ONE, changes = ONE, resets = ONE,
+  ["until"] = { "an expression, its goal and a time", 3 }, since = { "an expression and perhaps a time", 2, 1 } }
 
 --- Whether a tree is over time, but no reducer.
 function reduction.is_over_time(tree)

@@ -293,8 +293,7 @@ local function reader(set, reducer)
     if d then
       return reducer.of and reducer:of(d)
     elseif set.accumulator then
-      local tau = set.accumulator.timed and reducer.arguments[1]
-      local since = tau and clock.time - tau + slack_of(clock, tau)
+      local since = set.tau and clock.time - set.tau + slack_of(clock, set.tau)
       return (not since or series.last and series.last > since) and get(series.state) or nil
     elseif what then
       return (core.window_get(series.window, start_of(set), what, reducer.share))
@@ -311,7 +310,7 @@ end
 -- Whether a series still says something, now or in time.
 local function is_alive(set, series)
   if set.accumulator then
-    return series.last and series.last > set.clock.time - (set.seconds < math.huge and set.seconds or set.tau or 0)
+    return series.last and series.last > set.clock.time - (set.tau or 0)
   elseif series.past and merged(set, series) or core.window_get(series.window, start_of(set), "count") > 0 then
     return true
   end

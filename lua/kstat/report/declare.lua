@@ -92,18 +92,9 @@ end
 -- @treturn table `names` (of statistics in it), `passes` (function(row))
 function declare.filter(text, run)
   local filter = { names = {} }
-  local function compile(typed, names, clock)
-    local tree, problem = require("kstat.expression.grammar").expression(typed)
-    if not tree then
-      return nil, problem
-    end
-    return require("kstat.expression").make(tree, { names = names, clock = clock })
-  end
-  local value, problem = compile(text, filter.names, run)
+  local value, problem = require("kstat.expression").read(text, { names = filter.names, clock = run })
   if not value then
-    fail("where: %s", require("kstat.foreign").line(text, problem, function(meant)
-      return compile(meant, {}, { rows = {} })
-    end))
+    fail("where: %s", problem)
   end
   function filter.passes(row)
     return (tonumber(value(row, 0)) or 0) ~= 0
