@@ -152,14 +152,13 @@ local function rewritten(text)
     return ""
   end
   text = text:gsub("(%a[%w_]*)%s+by%s*(%b())%s*(%b())", function(name, list, x) return name .. key(list) .. x end)
-  text = text:gsub("%s+by%s*(%b())(%s*[-+*/])", function(list, operator) return key(list) .. operator end)
+  text = text:gsub("%s+by%s*(%b())(%s*[-+*/<>=!])", function(list, operator) return key(list) .. operator end)
   -- What PromQL has in braces, and behind a comparison of a sum, chooses kstats and groups.
   local conditions
   text = text:gsub("([%a_][%w_]*)%s*(%b{})", function(name, list)
     conditions = list:sub(2, -2):gsub("%s*,%s*$", ""):gsub("%s*,%s*", " and ")
     return name
   end)
-  text = text:gsub("^([^<>=!]*%))%s+by%s*(%b())%s*([<>=!]=?%s*[%d.]+)%s*$", "%1 by %2 having %1 %3")
   local over
   text, over = text:gsub("%s+over%s+time%f[^%w_]", "")
   text = calls(without_of(text))

@@ -750,7 +750,7 @@ describe("a reducer of one's own", function()
 
   it("is checked", function()
     for message, definition in pairs({
-      ["reducer 'x': add is missing"] = { reduce = { { "x", new = print } } },
+      ["reducer 'x': add is a function, got nil"] = { reduce = { { "x", new = print } } },
       ["reducer 'x': unknown field 'nwe'; did you mean 'new'?"] = { reduce = { { "x", nwe = print } } },
       ["reducer 'x': new is a function, got number"] = { reduce = { { "x", new = 1 } } },
       ["a reducer of one's own begins with its name"] = { reduce = { { new = print } } },

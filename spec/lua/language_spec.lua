@@ -423,7 +423,7 @@ describe("a value over time", function()
       ["avg(x, 60)"] = "avg takes no number; a time has a unit, such as 60s",
       ["top 1 and rest avg(x, 60s) by (name)"] = "windows over groups do not tell the rest; sum(avg(x, 60s)) is",
       ["p(x, 99s)"] = "p() takes numbers, no time, behind its expression, at character 1",
-      ["sum(x) by (time(60) or name)"] = "a key of time stands alone, at character 12",
+      ["sum(x) by (time(60) or name)"] = "stands alone, at character 12",
     }) do
       local agg, message = kstat.aggregate(text)
       assert.is_nil(agg, text)

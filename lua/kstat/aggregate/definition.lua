@@ -255,16 +255,15 @@ local function check_own(reducer, level)
   if type(name) ~= "string" then
     error("aggregate: a reducer of one's own begins with its name: { name, new =, add =, result = }", level + 1)
   end
-  for field, value in pairs(reducer) do
+  for field in pairs(reducer) do
     if field ~= 1 and not OWN[field] then
       error(unknown.line(("aggregate: reducer '%s': unknown field"):format(name), tostring(field), OWN), level + 1)
-    elseif field ~= 1 and type(value) ~= "function" then
-      error(("aggregate: reducer '%s': %s is a function, got %s"):format(name, field, type(value)), level + 1)
     end
   end
-  for _, field in ipairs({ "new", "add", "result" }) do
-    if not reducer[field] then
-      error(("aggregate: reducer '%s': %s is missing"):format(name, field), level + 1)
+  for _, field in ipairs({ "new", "add", "result", "merge" }) do
+    local kind = type(reducer[field])
+    if kind ~= "function" and (kind ~= "nil" or field ~= "merge") then
+      error(("aggregate: reducer '%s': %s is a function, got %s"):format(name, field, kind), level + 1)
     end
   end
   local function merge()

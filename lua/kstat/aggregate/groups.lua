@@ -41,12 +41,8 @@ end
 local function new_group(self, values)
   local path, list = self.path, self.list
   if #list == MOST_ROWS then
-    local titles = {}
-    for i, column in ipairs(self.columns) do
-      titles[i] = column.title
-    end
     core.fail(("by (%s) has more than %d rows x 1 sample, some 1 KB each: keys with fewer values, or a 'where'"):format(
-      table.concat(titles, ", "), MOST_ROWS))
+      self.columns[#self.columns].title, MOST_ROWS))
   end
   local key = { n = #self.columns, unpack(values, 1, #path) } -- has room for all at once
   for i = 1, #path do

@@ -356,12 +356,9 @@ BUILD["function"] = function(tree)
 end
 
 function BUILD.time(tree)
-  refuse(tree, "a key of time stands alone")
+  refuse(tree, "a key of time, or of a group of a selector, stands alone")
 end
-
-BUILD["$"] = function(tree)
-  refuse(tree, "a group of a selector stands alone")
-end
+BUILD["$"] = BUILD.time
 
 function BUILD.all(tree)
   refuse(tree, "'*' stands for all numbers, in a reducer of kstat -a or in rate(*)")

@@ -59,7 +59,7 @@ accumulators.sum = { add = each(add_up), get = itself, merge = add_up }
 -- Sums in one table.
 local function add_all(state, other)
   for field, value in pairs(other) do
-    state[field] = plus(state[field], value)
+    state[field] = plus(state[field] or 0, value)
   end
   return state
 end
@@ -121,12 +121,7 @@ local function tally(get)
       return counts
     end),
     get = get,
-    merge = function(counts, other)
-      for value, n in pairs(other) do
-        counts[value] = (counts[value] or 0) + n
-      end
-      return counts
-    end,
+    merge = add_all,
   }
 end
 accumulators.distinct = tally(function(counts)
@@ -166,27 +161,20 @@ accumulators.only = {
 }
 
 -- Count, mean and sum of squared distances from the mean, which stays exact where squares of large
--- counters would cancel out (Welford; merging: Chan, Golub, LeVeque).
+-- counters would cancel out (Chan, Golub, LeVeque).
+local function add_moments(state, n, mean, squares)
+  local all, distance = state[1] + n, mean - state[2]
+  if n > 0 then
+    state[3] = state[3] + squares + distance * distance * state[1] * n / all
+    state[1], state[2] = all, state[2] + distance * n / all
+  end
+  return state
+end
 accumulators.moments = {
   new = function() return { 0, 0, 0 } end,
-  add = each(function(state, v)
-    local distance = v - state[2]
-    state[1] = state[1] + 1
-    state[2] = state[2] + distance / state[1]
-    state[3] = state[3] + distance * (v - state[2])
-    return state
-  end),
+  add = each(function(state, v) return add_moments(state, 1, v, 0) end),
   get = function(state) return state[1] > 0 and math.sqrt(math.max(0, state[3] / state[1])) or nil end,
-  merge = function(state, other)
-    local a, b = state[1], other[1]
-    if b > 0 then
-      local distance = other[2] - state[2]
-      state[1] = a + b
-      state[2] = state[2] + distance * b / (a + b)
-      state[3] = state[3] + other[3] + distance * distance * a * b / (a + b)
-    end
-    return state
-  end,
+  merge = function(state, other) return add_moments(state, other[1], other[2], other[3]) end,
 }
 
 -- The value of the least or greatest time; of equal times the first, or the last, that came.
