@@ -61,7 +61,7 @@ describe("a column expression", function()
       ["(a"] = "'%)' expected at character 3",
       ["'a"] = "a closing quote expected at character 3",
       ["nosuch(a)"] = "there is no function 'nosuch'",
-      ["rate(a, b)"] = "rate%(%) takes one expression",
+      ["rate(a, b)"] = "rate%(%) takes 1 expression",
       [""] = "expected at character 1",
     }) do
       local compiled, message = expression.compile(text)

@@ -57,9 +57,9 @@ local function fact_of(k, fact, name, clock)
   return other and core.figure(other, fact[2] or name, NOW)
 end
 
--- What a histogram counted, under the name of its kstat, and what a statsblob did under that of a VOI.
+-- What a histogram counted, under the name of its kstat or as buckets, and what a statsblob did under that of a VOI.
 local function distribution_of(k, name)
-  if k.name == name then
+  if k.name == name or name == "buckets" then
     return (k:distribution())
   elseif k.type == "raw" then
     return (k:distribution(name))
@@ -213,11 +213,10 @@ local function constant(tree)
   return function() return v end
 end
 
-local function takes(tree, least, most, what)
+local function takes(tree, least, most)
   local n = #tree.arguments
   if n < least or n > most then
-    refuse(tree, "%s() takes %s%s, not %d", tree.name, what or ("%d expression"):format(least),
-      not what and least ~= 1 and "s" or "", n)
+    refuse(tree, "%s() takes %d expression%s, not %d", tree.name, least, least ~= 1 and "s" or "", n)
   end
 end
 
@@ -256,12 +255,6 @@ function BUILD.name(tree, context)
   local name = tree.value
   local clock = context.clock
   context.names[#context.names + 1] = name
-  if name == "buckets" then
-    return function(row, how)
-      local k = row.kstat
-      return k and k:distribution() or value_of(row, name, how, clock)
-    end
-  end
   if clock and clock.is_of_kstats then -- rows have no fields
     return function(row, how) return of_kstat(row.kstat, name, how, clock) end
   end
@@ -323,7 +316,7 @@ function BUILD.call(tree, context)
   if not mode and not f and name ~= "if" then
     refuse(tree, "%s", no_function(name))
   elseif mode then
-    takes(tree, 1, 1, "one expression")
+    takes(tree, 1, 1)
     local e = build(tree.arguments[1], context)
     return function(row) return e(row, mode) end
   elseif name == "if" then
