@@ -58,20 +58,14 @@ function groups.find(self, values, make)
   local node, path = self.tree, self.path
   local last = #path
   for i = 1, last - 1 do
-    local below = node[values[i]]
+    local below = node[values[i]] or make and {}
     if not below then
-      if not make then
-        return nil
-      end
-      below = {}
-      node[values[i]] = below
+      return nil
     end
+    node[values[i]] = below
     node = below
   end
-  local key = values[last]
-  if last == 0 then
-    key = true
-  end
+  local key = last == 0 or values[last]
   local group = node[key]
   if not group and make then
     group = new_group(self, values)

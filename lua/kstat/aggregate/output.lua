@@ -21,6 +21,18 @@ end
 
 -- --- for people ----------------------------------------------------------------------------
 
+-- What is shown of the keys and values of a row.
+local function cells(self, row, shown)
+  local out, nkeys = {}, #self.columns
+  for i = 1, nkeys do
+    out[i] = shown(row.key[i])
+  end
+  for i = nkeys + 1, #self.titles do
+    out[i] = shown(row.values[i - nkeys])
+  end
+  return out
+end
+
 -- Rows of cells under titles; texts to the left, numbers to the right.
 local function grid(self, rows)
   local nkeys, texts, columns = #self.columns, { {} }, {}
@@ -28,14 +40,7 @@ local function grid(self, rows)
     texts[1][i], columns[i] = title, { room = 0, align = i <= nkeys and "left" or nil }
   end
   for r, row in ipairs(rows) do
-    local cells = {}
-    for i = 1, nkeys do
-      cells[i] = short(row.key[i])
-    end
-    for i = nkeys + 1, #columns do
-      cells[i] = short(row.values[i - nkeys])
-    end
-    texts[r + 1] = cells
+    texts[r + 1] = cells(self, row, short)
   end
   for i, column in ipairs(columns) do
     for r = 1, #texts do
@@ -137,21 +142,10 @@ local function lines(self, rows, separator)
 end
 
 local function objects(self, rows)
-  local keys, out = {}, {}
-  for _, part in ipairs({ self.columns, self.values }) do
-    for _, one in ipairs(part) do
-      keys[#keys + 1] = one.title
-    end
-  end
+  local out = {}
   for r, row in ipairs(rows) do
-    local object = { keys = keys }
-    for i = 1, #self.columns do
-      object[i] = plain(row.key[i])
-    end
-    for i = 1, #self.values do
-      object[#self.columns + i] = plain(row.values[i])
-    end
-    out[r] = object
+    out[r] = cells(self, row, plain)
+    out[r].keys = self.titles
   end
   return core.json(out, true)
 end
