@@ -14,7 +14,6 @@ local window = require("kstat.expression.window")
 
 local reduction = { GROUP = {}, ALL = {} }
 
-local refuse = require("kstat.expression").refuse
 local GROUP, ALL = reduction.GROUP, reduction.ALL
 local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1, ["function"] = 1, own = 2,
   reducer = 2 }
@@ -38,6 +37,10 @@ function reduction.level(tree)
   end
   tree.level = level
   return level
+end
+
+local function refuse(tree, format, ...)
+  error({ message = format:format(...), at = tree.at }, 0)
 end
 
 -- The seconds that are the last argument, if it is a time behind at least n others; and how many others there are.
