@@ -25,15 +25,18 @@
 /*
  * A request with parameters may take long. All of them together have SHARE of the time, so that what has no parameters
  * (a scrape) is answered soon: they wait in a queue, and at each turn all others are answered before the next of them.
- * What they took is drawn from a reserve, which grows with time up to MOST_RESERVE (ns).
+ * What they took is drawn from a reserve, which grows with time up to MOST_RESERVE (ns). The first that has waited for
+ * HTTP_MOST_WAIT seconds is answered all the same, so that no number of clients keeps others waiting for long.
  */
 #define SHARE 5                /* one fifth */
 #define MOST_RESERVE 200000000
+#define SECOND INT64_C(1000000000)
 
 /* An open connection. */
 struct client {
 	struct client *older, *newer;
 	int fd;        /* belongs to the daemon */
+	size_t unread; /* bytes of its answer */
 	bool shut;     /* no longer in the list */
 };
 
@@ -43,6 +46,7 @@ struct http_server {
 	void *arg;
 	struct client *oldest, *newest; /* by the time of the last answer, or of the beginning; owned */
 	unsigned clients;
+	size_t unread; /* of all clients */
 	struct http_request *reading; /* those whose headers are not complete */
 	struct http_request *waiting, **last; /* with parameters, in the order in which they came */
 	bool asks_clients, clients_may_lack; /* for certificates, see struct http_tls */
@@ -50,7 +54,9 @@ struct http_server {
 };
 
 struct http_request {
+	struct http_server *server;
 	struct MHD_Connection *connection;
+	int64_t since;         /* when it began to wait */
 	struct http_request *next; /* whose headers are read, or that waits */
 	const char *sent;      /* the target in the daemon's memory */
 	size_t size;           /* of it, as it was sent */
@@ -84,14 +90,39 @@ remove_client(struct http_server *server, const struct client *c)
 
 /* The daemon finds a connection that was shut down at its end, and closes it. */
 static void
-shut_oldest(struct http_server *server)
+shut_client(struct http_server *server, struct client *c)
 {
-	struct client *c = server->oldest;
-
 	(void)shutdown(c->fd, SHUT_RDWR);
 	remove_client(server, c);
 	server->clients--;
+	server->unread -= c->unread;
+	c->unread = 0;
 	c->shut = true;
+}
+
+static struct client *
+client_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info != NULL ? info->socket_context : NULL;
+}
+
+/* Notes how much of an answer waits for its client; others that let theirs wait lose it where all are too much. */
+static void
+note_unread(struct http_server *server, struct MHD_Connection *connection, size_t n)
+{
+	struct client *own = client_of(connection), *next;
+
+	if (own == NULL || own->shut)
+		return;
+	server->unread += n - own->unread;
+	own->unread = n;
+	for (struct client *c = server->oldest; c != NULL && server->unread > HTTP_MOST_UNREAD; c = next) {
+		next = c->newer;
+		if (c != own && c->unread > 0)
+			shut_client(server, c);
+	}
 }
 
 /* Called for each connection when it begins and when it ends. */
@@ -107,6 +138,7 @@ on_connection(void *arg, struct MHD_Connection *connection, void **context,
 		if (!c->shut) {
 			remove_client(server, c);
 			server->clients--;
+			server->unread -= c->unread;
 		}
 		free(c);
 		*context = NULL;
@@ -120,18 +152,15 @@ on_connection(void *arg, struct MHD_Connection *connection, void **context,
 	append_client(server, c);
 	*context = c;
 	if (++server->clients > HTTP_MOST_KEPT)
-		shut_oldest(server);
+		shut_client(server, server->oldest);
 }
 
 /* Makes a client that is being answered the one that is closed last. */
 static void
 renew_client(struct http_server *server, struct MHD_Connection *connection)
 {
-	const union MHD_ConnectionInfo *info;
-	struct client *c;
+	struct client *c = client_of(connection);
 
-	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	c = info != NULL ? info->socket_context : NULL;
 	if (c == NULL || c->shut)
 		return;
 	remove_client(server, c);
@@ -165,6 +194,7 @@ on_target(void *arg, const char *target, struct MHD_Connection *connection)
 
 		request->next = server->reading;
 		server->reading = request;
+		request->server = server;
 		request->connection = connection;
 		request->sent = target;
 		request->size = strlen(target);
@@ -200,10 +230,10 @@ remove_reading(struct http_server *server, const struct http_request *request)
 static void
 on_end(void *arg, struct MHD_Connection *connection, void **request, enum MHD_RequestTerminationCode why)
 {
-	(void)connection;
 	(void)why;
 	if (*request != NULL)
 		remove_reading(arg, *request);
+	note_unread(arg, connection, 0);
 	free(*request);
 	*request = NULL;
 }
@@ -286,6 +316,7 @@ http_answer(struct http_request *request, const struct http_answer *a)
 		add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, a->realm);
 	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		add_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	note_unread(request->server, request->connection, length);
 	request->result = MHD_queue_response(request->connection, a->status, r);
 	MHD_destroy_response(r);
 }
@@ -435,12 +466,13 @@ now(void)
 	struct timespec t;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
 static void
 wait_for_turn(struct http_server *server, struct http_request *request)
 {
+	request->since = now();
 	MHD_suspend_connection(request->connection);
 	*(server->waiting != NULL ? server->last : &server->waiting) = request;
 	server->last = &request->next;
@@ -471,13 +503,17 @@ resume_first(struct http_server *server)
 static int
 turn_in(struct http_server *server)
 {
-	int64_t t = now();
+	int64_t t = now(), left = server->waiting->since + HTTP_MOST_WAIT * SECOND - t, wait;
 
 	server->reserve += (t - server->counted) / SHARE;
 	server->counted = t;
 	if (server->reserve > MOST_RESERVE)
 		server->reserve = MOST_RESERVE;
-	return server->reserve > 0 ? 0 : (int)(-server->reserve * SHARE / 1000000) + 1;
+	if (server->reserve < -HTTP_MOST_WAIT * SECOND / SHARE)
+		server->reserve = -HTTP_MOST_WAIT * SECOND / SHARE;
+	wait = server->reserve > 0 ? 0 : -server->reserve * SHARE;
+	wait = wait < left ? wait : left;
+	return wait <= 0 ? 0 : (int)(wait / 1000000) + 1;
 }
 
 static enum MHD_Result

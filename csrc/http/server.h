@@ -3,8 +3,9 @@
  * knows nothing of kstats nor of Lua, runs in its caller's thread, and a client costs it a bounded amount:
  * HTTP_MOST_CONNECTIONS at a time, HTTP_MOST_HEADER bytes of a request, and HTTP_SECONDS without a byte. Clients that
  * are slow or idle do not keep others out: when connections become scarce, the one that has waited longest for its
- * answer, or since its last one, is closed. Requests with parameters have a fifth of the time, all together; the others
- * are answered before them.
+ * answer, or since its last one, is closed; so are those that do not read their answers, when these are more than
+ * HTTP_MOST_UNREAD bytes. Requests with parameters have a fifth of the time, all together, unless the first of them has
+ * waited for HTTP_MOST_WAIT seconds; the others are answered before them.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HTTP_SERVER_H
@@ -19,6 +20,8 @@
 #define HTTP_MOST_KEPT 48 /* a further connection closes the one that was quiet for longest */
 #define HTTP_MOST_HEADER 16384
 #define HTTP_SECONDS 10
+#define HTTP_MOST_UNREAD (64u << 20) /* bytes of answers that wait for their clients, beside the last one */
+#define HTTP_MOST_WAIT 4
 #define HTTP_LEAST_FILES 128 /* that a process must be allowed to have open: connections, and what it reads */
 
 struct http_server;

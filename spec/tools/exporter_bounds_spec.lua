@@ -82,6 +82,20 @@ describe("the exporter's bound", function()
       run.read_file(dir .. "/err"))
   end)
 
+  it("of a client's silence is ten seconds, in the middle of a request, too", function()
+    local server = start("")
+    local r = run.run({ "/usr/bin/python3", "-c", [[
+import socket, sys
+clients = []
+for text in (b"", b"GET /metrics HTTP/1.1\r\nHost: local"):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 120)
+    s.sendall(text)
+    clients.append(s)
+print([s.recv(99) for s in clients])
+]], server.port })
+    assert.same({ "[b'', b'']\n", "" }, { r.out, r.err })
+  end)
+
   it("of text files is 1000 in a directory, and 16 MiB of all", function()
     run.shell(("mkdir %s/text; cd %s/text; for i in $(seq 1001); do echo \"text_$i 1\" > $i.prom; done"):format(dir,
       dir))
