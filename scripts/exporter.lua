@@ -271,16 +271,11 @@ end
 
 -- --- the command ------------------------------------------------------------------------------
 
--- Returns where to listen, and the socket if systemd passed it.
+-- Returns where to listen.
 local function address_of(given, http)
   local listen = given.theirs.listen or {}
   if given.theirs.systemd then
-    local socket, address = http.systemd_socket()
-    if not socket then
-      wrong("--web.systemd-socket: systemd passed no socket, or several; --web.listen-address says where to listen")
-    end
-    given.public = given.public or http.is_loopback(address) == false
-    return address, socket
+    wrong("--web.systemd-socket: the exporter makes its own socket; --web.listen-address says where")
   end
   if #listen > 1 or listen[1] and given.listen then
     wrong("--web.listen-address: one address alone")
@@ -314,21 +309,23 @@ end
 
 local RENEWED = 2 -- seconds between two looks at the files of TLS and passwords
 
+local function take(door, config)
+  door.config, door.due = config, core.hrtime() + RENEWED
+  door.guard = config.users and next(config.users) and entrance.guard(config.users, door.is_password)
+end
+
 -- Goes on with what these files say, if they changed. While they are wrong, what was read before goes on.
 local function renew(server, door, path)
   door.due = core.hrtime() + RENEWED
   local config, message = require("kstat.exporter.config").read(path)
-  if config and config.text == door.config.text then
-    return
+  local changed = config and config.text ~= door.config.text
+  if changed then
+    changed, message = server:renew(config.tls)
   end
-  local ok = config ~= nil
-  if ok then
-    ok, message = server:renew(config.tls)
-  end
-  if ok then
-    door:take(config)
+  if changed then
+    take(door, config)
     tool.tell(path .. ": read again")
-  else
+  elseif message then
     tool.warn(("%s: %s; what was read before goes on"):format(path, message))
   end
 end
@@ -336,15 +333,11 @@ end
 local function main()
   local given, selectors = read_arguments(arg)
   local http = load_server()
-  local address, socket = address_of(given, http)
-  local door = {}
-  function door:take(config)
-    self.config = config
-    self.guard = config.users and next(config.users) and entrance.guard(config.users, http.is_password)
-  end
-  door:take(read_config(given))
+  local address = address_of(given, http)
+  local door = { is_password = http.is_password }
+  take(door, read_config(given))
   http.ignore_hangup()
-  local server, message = http.listen(address == "unix" and LISTEN or address, door.config.tls, socket)
+  local server, message = http.listen(address, door.config.tls)
   if not server then
     tool.stop(3, message)
   end
@@ -370,7 +363,7 @@ local function main()
     if users then
       users:rest()
     end
-    if door.config.text and core.hrtime() >= (door.due or 0) then
+    if door.config.text and core.hrtime() >= door.due then
       renew(server, door, given.theirs.config)
     end
     server:run(1, answer)

@@ -13,22 +13,11 @@
 static const char latin[] = "aaaaaaaceeeeiiiidnooooo_ouuuuypsaaaaaaaceeeeiiiidnooooo_ouuuuypyaaaaaaccccccccddddeeeeeeeeee"
     "gggggggghhhhiiiiiiiiiiiijjkkkllllllllllnnnnnnnnnoooooooorrrrrrssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
 
-/* Letters of other alphabets, capital and small, and the Latin ones that they look like. */
-static const struct {
-	uint16_t code;
-	char letter;
-} others[] = {
-	{ 0x391, 'a' }, { 0x392, 'b' }, { 0x395, 'e' }, { 0x396, 'z' }, { 0x397, 'h' }, { 0x399, 'i' }, { 0x39a, 'k' },
-	{ 0x39c, 'm' }, { 0x39d, 'n' }, { 0x39f, 'o' }, { 0x3a1, 'p' }, { 0x3a4, 't' }, { 0x3a5, 'y' }, { 0x3a7, 'x' },
-	{ 0x3b1, 'a' }, { 0x3b3, 'y' }, { 0x3b5, 'e' }, { 0x3b9, 'i' }, { 0x3ba, 'k' }, { 0x3bd, 'v' }, { 0x3bf, 'o' },
-	{ 0x3c1, 'p' }, { 0x3c4, 't' }, { 0x3c5, 'u' }, { 0x3c7, 'x' }, { 0x3f2, 'c' }, { 0x405, 's' }, { 0x406, 'i' },
-	{ 0x408, 'j' }, { 0x410, 'a' }, { 0x412, 'b' }, { 0x415, 'e' }, { 0x41a, 'k' }, { 0x41c, 'm' }, { 0x41d, 'h' },
-	{ 0x41e, 'o' }, { 0x420, 'p' }, { 0x421, 'c' }, { 0x422, 't' }, { 0x423, 'y' }, { 0x425, 'x' }, { 0x430, 'a' },
-	{ 0x432, 'b' }, { 0x435, 'e' }, { 0x43a, 'k' }, { 0x43c, 'm' }, { 0x43d, 'h' }, { 0x43e, 'o' }, { 0x440, 'p' },
-	{ 0x441, 'c' }, { 0x442, 't' }, { 0x443, 'y' }, { 0x445, 'x' }, { 0x455, 's' }, { 0x456, 'i' }, { 0x458, 'j' },
-	{ 0x475, 'v' }, { 0x4bb, 'h' }, { 0x4cf, 'l' }, { 0x501, 'd' }, { 0x51b, 'q' }, { 0x51d, 'w' }, { 0x570, 'h' },
-	{ 0x578, 'n' }, { 0x57d, 'u' }, { 0x585, 'o' }
-};
+/* Letters of other alphabets, of two bytes each, and behind each the Latin one that it looks like. */
+static const char others[] =
+    "ΑaΒbΕeΖzΗhΙiΚkΜmΝnΟoΡpΤtΥyΧxαaγyεeιiκkνvοoρpτt"
+    "υuχxϲcЅsІiЈjАaВbЕeКkМmНhОoРpСcТtУyХxаaвbеeкkмm"
+    "нhоoрpсcтtуyхxѕsіiјjѵvһhӏlԁdԛqԝwհhոnսuօo";
 
 static char
 letter_of(uint32_t c)
@@ -45,9 +34,9 @@ letter_of(uint32_t c)
 	if ((c >= 0x300 && c < 0x370) || c == 0xad || (c >= 0x200b && c <= 0x200f) || (c >= 0x2060 && c <= 0x2064) ||
 	    (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff)
 		return NOTHING;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (others[i].code == c)
-			return others[i].letter;
+	for (const char *other = others; *other != '\0'; other += 3) {
+		if (ks_character_number(other, 2) == c)
+			return other[2];
 	}
 	return BETWEEN;
 }

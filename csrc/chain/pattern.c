@@ -11,7 +11,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -28,12 +27,13 @@
 
 #define LONG_MATCH 50000LL /* ns: more than almost any match takes */
 
-#define MOST_KNOWN 65536 /* texts of which a stranger's expression remembers whether it matched */
+#define KNOWN 65536 /* texts of which a stranger's expression remembers whether it matched, by their hashes */
 
-/* A text as names are, and whether it matched. */
+#define TRIES 8
+
 struct known {
 	char text[KSTAT_STRLEN];
-	uint8_t n;
+	uint8_t n; /* 0: none */
 	bool matches;
 };
 
@@ -46,8 +46,6 @@ struct ks_regex {
 	hrtime_t left; /* how long all its matches may still take (ns), at most 0: no longer; KS_NO_TIME_LIMIT */
 	bool is_slow;  /* a match took long, or others ran meanwhile: from then on the thread's own time counts */
 	struct known *known; /* owned; where the time is limited: a history has the same names in each sample */
-	size_t nknown, known_cap;
-	struct ks_table by_text;
 	bool reported;
 	char trouble[400];
 	size_t n;
@@ -195,7 +193,6 @@ free_regex(struct ks_regex *r)
 		pcre2_match_context_free(r->context);
 		pcre2_match_data_free(r->data);
 		pcre2_code_free(r->code);
-		ks_table_free(&r->by_text);
 		free(r->known);
 		free(r);
 	}
@@ -306,34 +303,29 @@ regex_match(struct ks_regex *r, const char *s, size_t n)
 
 /* --- either ------------------------------------------------------------------ */
 
-static bool
-is_known(const void *known, uint32_t slot, const void *key)
-{
-	const struct known *a = (const struct known *)known + slot, *b = key;
-
-	return a->n == b->n && memcmp(a->text, b->text, b->n) == 0;
-}
-
-/* The same without the groups that matched. A text that was matched within a limit of time costs none again. */
+/* The same without the groups that matched. A text that was matched within a limit of time mostly costs none again. */
 static bool
 regex_matches(struct ks_regex *r, const char *s, size_t n)
 {
-	struct known one = { .n = (uint8_t)n };
-	uint64_t hash;
-	uint32_t slot;
+	struct known *k;
+	uint32_t at;
+	bool matches;
 
-	if (r->left == KS_NO_TIME_LIMIT || n > sizeof(one.text))
+	if (r->left != KS_NO_TIME_LIMIT && r->known == NULL)
+		r->known = calloc(KNOWN, sizeof(*r->known));
+	if (r->left == KS_NO_TIME_LIMIT || r->known == NULL || n == 0 || n > sizeof(k->text))
 		return regex_match(r, s, n);
-	memcpy(one.text, s, n);
-	hash = ks_hash_bytes(KS_HASH_INIT, s, n);
-	slot = ks_table_find(&r->by_text, hash, is_known, r->known, &one);
-	if (slot != KS_NO_SLOT)
-		return r->known[slot].matches;
-	one.matches = regex_match(r, s, n);
-	if (r->failure == 0 && r->nknown < MOST_KNOWN && KS_RESERVE(r->known, r->known_cap, r->nknown + 1) &&
-	    ks_table_add(&r->by_text, hash, (uint32_t)r->nknown))
-		r->known[r->nknown++] = one;
-	return one.matches;
+	at = ks_table_mix(ks_hash_bytes(KS_HASH_INIT, s, n)) % KNOWN;
+	for (k = &r->known[at]; k->n != 0 && k < &r->known[KNOWN - 1] && k < &r->known[at + TRIES]; k++) {
+		if (k->n == n && memcmp(k->text, s, n) == 0)
+			return k->matches;
+	}
+	matches = regex_match(r, s, n);
+	if (r->failure == 0) {
+		*k = (struct known){ .n = (uint8_t)n, .matches = matches };
+		memcpy(k->text, s, n);
+	}
+	return matches;
 }
 
 /*

@@ -2,12 +2,9 @@
 #include "http/address.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "http/server.h"
 
@@ -51,31 +48,4 @@ http_is_loopback(const char *address)
 		return -1;
 	return a.any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.ip6.sin6_addr) != 0 :
 	    ntohl(a.ip4.sin_addr.s_addr) >> 24 == 127;
-}
-
-#define FIRST_OF_SYSTEMD 3 /* sd_listen_fds(3) */
-
-int
-http_systemd_socket(char *text, size_t size)
-{
-	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
-	char host[INET6_ADDRSTRLEN] = "";
-	int fd = FIRST_OF_SYSTEMD, listens = 0;
-	union http_address a;
-	socklen_t n = sizeof(listens), len = sizeof(a);
-
-	if (pid == NULL || fds == NULL || strtol(pid, NULL, 10) != (long)getpid() || strcmp(fds, "1") != 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) != 0 || listens == 0 ||
-	    getsockname(fd, &a.any, &len) != 0)
-		return -1;
-	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-	if (a.any.sa_family == AF_INET6)
-		(void)snprintf(text, size, "[%s]:%u", inet_ntop(AF_INET6, &a.ip6.sin6_addr, host, sizeof(host)),
-		    ntohs(a.ip6.sin6_port));
-	else if (a.any.sa_family == AF_INET)
-		(void)snprintf(text, size, "%s:%u", inet_ntop(AF_INET, &a.ip4.sin_addr, host, sizeof(host)),
-		    ntohs(a.ip4.sin_port));
-	else
-		(void)snprintf(text, size, "unix");
-	return fd;
 }

@@ -4,7 +4,6 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/socket.h>
 
 union http_address {
@@ -12,12 +11,6 @@ union http_address {
 	struct sockaddr_in ip4;
 	struct sockaddr_in6 ip6;
 };
-
-/*
- * Stores where the one socket that systemd passed to this process listens, as people write it, or "unix". Returns the
- * descriptor; -1: it passed none, or several, or one that does not listen.
- */
-int http_systemd_socket(char *text, size_t size);
 
 /* Parses "127.0.0.1:9105", "[::1]:9105", or ":9105", which is any address. False if it is none of these. */
 bool http_address_parse(const char *text, union http_address *a);

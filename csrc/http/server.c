@@ -588,18 +588,18 @@ start_daemon(struct http_server *server, const union http_address *a, int fd, co
 
 /* The same; ":PORT" is all addresses of IPv4 where the machine has no IPv6. */
 static void
-start_at(struct http_server *server, union http_address *a, const char *address, int fd, const struct http_tls *tls)
+start_at(struct http_server *server, union http_address *a, const char *address, const struct http_tls *tls)
 {
 	in_port_t port = a->any.sa_family == AF_INET6 ? a->ip6.sin6_port : 0;
 
 	errno = 0;
-	server->daemon = start_daemon(server, a, fd, tls);
+	server->daemon = start_daemon(server, a, -1, tls);
 	if (server->daemon != NULL || address[0] != ':' || errno != EAFNOSUPPORT)
 		return;
 	memset(a, 0, sizeof(*a));
 	a->ip4.sin_family = AF_INET;
 	a->ip4.sin_port = port;
-	server->daemon = start_daemon(server, a, fd, tls);
+	server->daemon = start_daemon(server, a, -1, tls);
 }
 
 static void
@@ -610,8 +610,7 @@ set_clients(struct http_server *server, const struct http_tls *tls)
 }
 
 struct http_server *
-http_open(const char *address, int fd, const struct http_tls *tls, http_handler *handler, void *arg, char *why,
-    size_t size)
+http_open(const char *address, const struct http_tls *tls, http_handler *handler, void *arg, char *why, size_t size)
 {
 	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
 	struct http_server *server;
@@ -637,7 +636,7 @@ http_open(const char *address, int fd, const struct http_tls *tls, http_handler 
 	server->counted = now();
 	server->reserve = MOST_RESERVE;
 	set_clients(server, tls);
-	start_at(server, &a, address, fd, tls);
+	start_at(server, &a, address, tls);
 	if (server->daemon == NULL) {
 		snprintf(why, size, "%s: %s", address, errno != 0 ? strerror(errno) : "the server cannot start");
 		free(server);
@@ -675,30 +674,24 @@ stop_daemon(struct http_server *server)
 const char *
 http_renew(struct http_server *server, const struct http_tls *tls)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_LISTEN_FD);
 	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
-	struct sockaddr_storage address;
+	union http_address a = { .any = { .sa_family = AF_UNSPEC } };
+	socklen_t n = sizeof(a);
+	int old, fd;
 	struct MHD_Daemon *daemon;
-	union http_address a;
-	socklen_t n = sizeof(address);
-	int fd;
 
 	if (wrong != NULL)
 		return wrong;
-	fd = info != NULL ? dup(info->listen_fd) : -1;
-	memset(&a, 0, sizeof(a));
-	if (fd >= 0 && getsockname(fd, (struct sockaddr *)&address, &n) == 0)
-		a.any.sa_family = address.ss_family;
+	fd = dup(MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd);
+	(void)getsockname(fd, &a.any, &n);
 	daemon = fd >= 0 ? start_daemon(server, &a, fd, tls) : NULL;
 	if (daemon == NULL) {
-		if (fd >= 0)
-			(void)close(fd);
+		(void)close(fd);
 		return "the server cannot start again";
 	}
-	fd = MHD_quiesce_daemon(server->daemon);
+	old = MHD_quiesce_daemon(server->daemon);
 	stop_daemon(server);
-	if (fd >= 0)
-		(void)close(fd);
+	(void)close(old);
 	server->daemon = daemon;
 	set_clients(server, tls);
 	return NULL;

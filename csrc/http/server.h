@@ -42,11 +42,10 @@ typedef void http_handler(void *arg, struct http_request *request);
 
 /*
  * Listens at "HOST:PORT", an IPv4 address or an IPv6 one in brackets, without a look at names, or at ":PORT", all
- * addresses of the machine; port 0 is any free one. fd: a socket that listens there, which the server owns then; -1: it
- * makes one. tls: NULL for a server that anybody may read on the way. Returns
+ * addresses of the machine; port 0 is any free one. tls: NULL for a server that anybody may read on the way. Returns
  * NULL and stores a line that says why.
  */
-struct http_server *http_open(const char *address, int fd, const struct http_tls *tls, http_handler *handler, void *arg,
+struct http_server *http_open(const char *address, const struct http_tls *tls, http_handler *handler, void *arg,
     char *why, size_t size);
 
 /*

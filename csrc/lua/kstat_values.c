@@ -17,6 +17,7 @@
 #include "lua/types.h"
 #include "lua/value.h"
 #include "model/blobstat.h"
+#include "model/known_meta.h"
 #include "model/histstat.h"
 
 /* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */
@@ -298,8 +299,7 @@ kstat_distribution(lua_State *L)
 static bool
 is_header(const char *name)
 {
-	return strcmp(name, "class") == 0 || strcmp(name, "crtime") == 0 ||
-	    strcmp(name, "snaptime") == 0 || strcmp(name, "host") == 0;
+	return ks_meta_is_header(name) || strcmp(name, "host") == 0;
 }
 
 /*

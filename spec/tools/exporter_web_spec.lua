@@ -172,33 +172,10 @@ describe("kstatlua exporter as node_exporter", function()
     run.stop(pid)
   end)
 
-  it("listens at the socket that systemd passes, or ends with 2", function()
+  it("ends with 2 where it is to listen at a socket of systemd's, for nobody would answer there", function()
     local none = run.run({ "kstatlua", "exporter", "--web.systemd-socket" })
     assert.equal(2, none.status)
-    assert.matches("^exporter: %-%-web%.systemd%-socket: systemd passed no socket, or several; [^\n]*\n$", none.err)
-    if run.shell("command -v python3").status ~= 0 then
-      return
-    end
-    run.write_file(dir .. "/pass.py", [[
-import os, socket, sys
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-s.listen()
-os.dup2(s.fileno(), 3)
-os.set_inheritable(3, True)
-os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
-os.execv(sys.argv[1], sys.argv[1:])
-]])
-    local pid = run.start(("env KSTAT_DIR=%s python3 %s/pass.py %s/kstatlua exporter --web.systemd-socket 2>&1")
-      :format(dir, dir, run.bin), dir .. "/socket.log")
-    local port = run.await("the port", function()
-      return run.read_file(dir .. "/socket.log"):match("listening at 127%.0%.0%.1:(%d+)\n")
-    end)
-    local answer = curl("http://127.0.0.1:" .. port .. "/healthz")
-    local foreign = curl("-H 'Host: evil.example' http://127.0.0.1:" .. port .. "/healthz")
-    run.stop(pid)
-    assert.equal("ok\n", answer)
-    assert.matches("^the exporter answers at 127.0.0.1", foreign)
+    assert.matches("^exporter: %-%-web%.systemd%-socket: the exporter makes its own socket; [^\n]*\n$", none.err)
   end)
 
   it("remembers right passwords however many wrong ones follow", function()

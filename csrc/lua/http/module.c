@@ -6,7 +6,6 @@
 #include <lua.h>
 #include <signal.h>
 
-#include "http/address.h"
 #include "http/server.h"
 
 #define SERVER "kstat.http.server"
@@ -125,12 +124,11 @@ check_tls(lua_State *L, struct http_tls *tls)
 	return tls;
 }
 
-/* listen(address[, tls[, socket]]) -> server | nil, message. socket: a descriptor that listens there */
+/* listen(address[, tls]) -> server | nil, message */
 static int
 listen_at(lua_State *L)
 {
 	const char *address = luaL_checkstring(L, 1);
-	int fd = (int)luaL_optinteger(L, 3, -1);
 	struct server *s = lua_newuserdata(L, sizeof(*s));
 	struct http_tls tls = { .certificate = NULL };
 	char why[256];
@@ -138,7 +136,7 @@ listen_at(lua_State *L)
 	*s = (struct server){ .server = NULL };
 	luaL_getmetatable(L, SERVER);
 	lua_setmetatable(L, -2);
-	s->server = http_open(address, fd, check_tls(L, &tls), handle, s, why, sizeof(why));
+	s->server = http_open(address, check_tls(L, &tls), handle, s, why, sizeof(why));
 	if (s->server != NULL)
 		return 1;
 	lua_pushnil(L);
@@ -217,18 +215,6 @@ is_loopback(lua_State *L)
 	return is >= 0;
 }
 
-/* systemd_socket() -> the descriptor and the address of the one socket that systemd passed | nothing */
-static int
-systemd_socket(lua_State *L)
-{
-	char address[128];
-	int fd = http_systemd_socket(address, sizeof(address));
-
-	lua_pushinteger(L, fd);
-	lua_pushstring(L, address);
-	return fd >= 0 ? 2 : 0;
-}
-
 /* ignore_hangup(): a server goes on when its terminal ends, or a service is to read its files again */
 static int
 ignore_hangup(lua_State *L)
@@ -257,7 +243,7 @@ luaopen_kstat_http(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "listen", listen_at }, { "is_loopback", is_loopback }, { "is_password", is_password },
-		{ "systemd_socket", systemd_socket }, { "ignore_hangup", ignore_hangup },
+		{ "ignore_hangup", ignore_hangup },
 		{ NULL, NULL }
 	};
 

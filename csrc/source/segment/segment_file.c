@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -332,19 +331,9 @@ is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struc
 	return state == KS_SEG_DORMANT;
 }
 
-static bool
-has_field(const struct ks_seg_kstat *k, const char *name)
-{
-	uint32_t i = 0;
-
-	while (i < k->e.nfields && strcmp(k->fields[i].name, name) != 0)
-		i++;
-	return i < k->e.nfields;
-}
-
 /*
  * What the header of each kstat has is no name of a statistic: that of somebody who publishes it all the same gets a
- * number. False: those are taken, too.
+ * number. False: there are two of that name then.
  */
 static bool
 rename_headers(struct ks_seg_kstat *k)
@@ -352,16 +341,13 @@ rename_headers(struct ks_seg_kstat *k)
 	bool ok = true;
 
 	for (uint32_t i = 0; ok && k->e.type == KSTAT_TYPE_NAMED && i < k->e.nfields; i++) {
-		char name[KSTAT_STRLEN];
+		char *name = k->fields[i].name;
 
-		if (!ks_meta_is_header(k->fields[i].name))
+		if (!ks_meta_is_header(name))
 			continue;
-		ok = false;
-		for (int n = 2; !ok && n < 10; n++) {
-			(void)snprintf(name, sizeof(name), "%.20s_%d", k->fields[i].name, n);
-			ok = !has_field(k, name);
-		}
-		memcpy(k->fields[i].name, name, sizeof(name));
+		strcat(name, "_2"); /* the longest has 8 bytes */
+		for (uint32_t j = 0; ok && j < k->e.nfields; j++)
+			ok = j == i || strcmp(k->fields[j].name, name) != 0;
 	}
 	return ok;
 }

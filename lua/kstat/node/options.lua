@@ -103,7 +103,7 @@ end
 --- Takes node_exporter's options out of a command line.
 -- @tparam {string,...} words
 -- @treturn table what it says: `enabled` and `filters`, as kstat.node has them; `listen`, `path`, `config`, `textfile`;
--- `bare`; `systemd`: it listens at its socket; `asks`, whether it is about collectors;
+-- `bare`; `systemd`: its socket is meant; `asks`, whether it is about collectors;
 -- `notes`, lines about options that do nothing
 -- @treturn {string,...} the other words
 -- @fails a line about what is wrong
