@@ -77,6 +77,14 @@ describe("names that fall together with the machine's", function()
       assert.equal(1, select(2, r.out:gsub("987654321", "")), command)
       assert.truthy(r.out:find("shop", 1, true), command)
     end
+    if exporter.is_built then
+      local server = exporter.start(dir .. "/seg", "", "env " .. run.tree_words("small"))
+      pids[#pids + 1] = server.pid
+      for _, path in ipairs({ "metrics", "metrics?select=:::", "kstat.json", "kstat/kstat.json?select=:::" }) do
+        local text = run.shell(("curl -s '127.0.0.1:%s/%s'"):format(server.port, path)).out
+        assert.equal(1, select(2, text:gsub("987654321", "")), path)
+      end
+    end
     assert.matches("^kstat: user 65534 publishes under '[^']+', a module of the machine: such kstats are not shown\n$",
       say("kstat -p '/^(shop|CPU|UNIX)$/'").err)
   end)
