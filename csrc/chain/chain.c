@@ -509,7 +509,8 @@ ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o)
 {
 	struct ks_node *node = ks_nodes_by_kid(&ks_chain_of(kc)->nodes, ksp->ks_kid);
 
-	return node != NULL && node->published && node->source->ops->publisher(node->source, ksp, node->cookie, o);
+	return node != NULL && node->published &&
+	    (o == NULL || node->source->ops->publisher(node->source, ksp, node->cookie, o));
 }
 
 const char *

@@ -152,7 +152,7 @@ int64_t ks_chain_time_of_day(kstat_ctl_t *kc, int64_t *seconds);
 const struct ks_meta *ks_chain_meta(kstat_ctl_t *kc, const kstat_t *ksp, const char *stat);
 
 /*
- * Stores who publishes a kstat; the name is valid until the next call. False if the kstat is the machine's or this
+ * Stores who publishes a kstat; the name is valid until the next call. o NULL: only whether somebody does. False if the kstat is the machine's or this
  * process's, left the chain, or is of a capture or an older recording that does not say.
  */
 bool ks_chain_publisher(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_origin *o);

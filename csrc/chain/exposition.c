@@ -331,9 +331,7 @@ add_within_bound(struct ks_exposition *x, const kstat_t *ksp)
 static bool
 is_of_pass(const struct ks_exposition *x, const kstat_t *ksp)
 {
-	struct ks_origin o;
-
-	return ks_chain_publisher(x->kc, ksp, &o) == x->published;
+	return ks_chain_publisher(x->kc, ksp, NULL) == x->published;
 }
 
 /* All is read: begins to put the samples into the order of their families. */
@@ -401,12 +399,9 @@ read_some(struct ks_exposition *x)
 			}
 			continue;
 		}
-		if (!is_of_pass(x, sel->ksp[x->read])) {
-			x->read++;
-			continue;
-		}
 		/* One that cannot be read is left out, and the chain has a warning. */
-		ksp = ks_chain_read_into(x->kc, sel->ksp[x->read++], &x->kstat);
+		ksp = sel->ksp[x->read++];
+		ksp = is_of_pass(x, ksp) ? ks_chain_read_into(x->kc, ksp, &x->kstat) : NULL;
 		if (ksp != NULL && add_within_bound(x, ksp) != 0)
 			return -1;
 		/* A kstat takes time even if it has no samples: so the step ends one sample earlier for each. */

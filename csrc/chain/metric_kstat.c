@@ -85,8 +85,8 @@ add_publisher(struct ks_metric_samples *s)
 	char text[KS_NUMBER_MAX];
 	struct ks_origin o;
 
-	s->families.is_published = ks_chain_publisher(s->kc, s->ksp, &o);
-	if (!s->families.is_published)
+	s->families.is_published = ks_chain_publisher(s->kc, s->ksp, NULL);
+	if (!ks_chain_publisher(s->kc, s->ksp, &o))
 		return;
 	add_label(s, "publisher", o.name, strlen(o.name));
 	ks_buf_add(&s->taken, "publisher", sizeof("publisher"));
