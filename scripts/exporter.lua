@@ -336,7 +336,6 @@ local function main()
   local address = address_of(given, http)
   local door = { is_password = http.is_password }
   take(door, read_config(given))
-  http.ignore_hangup()
   local server, message = http.listen(address, door.config.tls)
   if not server then
     tool.stop(3, message)

@@ -137,8 +137,10 @@ listen_at(lua_State *L)
 	luaL_getmetatable(L, SERVER);
 	lua_setmetatable(L, -2);
 	s->server = http_open(address, check_tls(L, &tls), handle, s, why, sizeof(why));
-	if (s->server != NULL)
+	if (s->server != NULL) {
+		(void)signal(SIGHUP, SIG_IGN); /* it goes on when its terminal ends, or a service is to read its files again */
 		return 1;
+	}
 	lua_pushnil(L);
 	lua_pushstring(L, why);
 	return 2;
@@ -215,15 +217,6 @@ is_loopback(lua_State *L)
 	return is >= 0;
 }
 
-/* ignore_hangup(): a server goes on when its terminal ends, or a service is to read its files again */
-static int
-ignore_hangup(lua_State *L)
-{
-	(void)L;
-	(void)signal(SIGHUP, SIG_IGN);
-	return 0;
-}
-
 /* is_password(password, hash) -> whether the hash, as crypt(5) has it, was made of the password */
 static int
 is_password(lua_State *L)
@@ -243,7 +236,6 @@ luaopen_kstat_http(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "listen", listen_at }, { "is_loopback", is_loopback }, { "is_password", is_password },
-		{ "ignore_hangup", ignore_hangup },
 		{ NULL, NULL }
 	};
 
