@@ -18,7 +18,6 @@
 #include "host/signal.h"
 #include "lua/core.h"
 #include "lua/error.h"
-#include "model/record.h"
 
 /* --- calling -------------------------------------------------------------------- */
 
@@ -109,18 +108,6 @@ push_name(lua_State *L, const struct ks_options *o)
 	    lua_pushstring(L, o->program);
 }
 
-/* Prints a line about what others named, such as a file, as it is fit for a terminal and a log. */
-static void
-print_clean(const char *name, const char *text)
-{
-	char *line = strdup(text);
-
-	if (line != NULL)
-		ks_clean_text(line, strlen(line));
-	fprintf(stderr, "%s: %s\n", name, line != NULL ? line : "out of memory");
-	free(line);
-}
-
 int
 ks_script_complain(lua_State *L, const struct ks_options *o)
 {
@@ -133,10 +120,8 @@ ks_script_complain(lua_State *L, const struct ks_options *o)
 		fflush(stdout);
 		if (status == 0)
 			puts(lua_tostring(L, -2));
-		else if (status == KS_EXIT_SCRIPT || is_lack)
-			fprintf(stderr, "%s: %s\n", name, lua_tostring(L, -2)); /* lines of a traceback */
 		else
-			print_clean(name, lua_tostring(L, -2));
+			fprintf(stderr, "%s: %s\n", name, lua_tostring(L, -2));
 	}
 	lua_pop(L, 2);
 	return status;
@@ -150,7 +135,7 @@ print_line(lua_State *L)
 
 	o->damaged = o->damaged || lua_toboolean(L, 2);
 	fflush(stdout);
-	print_clean(push_name(L, o), lua_tostring(L, 1));
+	fprintf(stderr, "%s: %s\n", push_name(L, o), lua_tostring(L, 1));
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 #include "kstat.h"
 #include "lua/compat.h"
 #include "lua/core.h"
+#include "lua/value.h"
+#include "model/record.h"
 
 /* Their addresses are keys of the registry. */
 static const char failure_key, status_key, listener_key;
@@ -117,8 +119,32 @@ ks_lua_setlistener(lua_State *L)
 	set_registered(L, &listener_key);
 }
 
+/* Puts a text in the place of that at index 1 that a terminal and a log may be given: see ks_clean_text(). */
+static void
+clean(lua_State *L)
+{
+	struct ks_buf *b = ks_lua_scratch(L);
+	size_t n;
+	const char *text = luaL_checklstring(L, 1, &n);
+
+	ks_buf_add(b, text, n);
+	if (!b->failed)
+		ks_clean_text(b->data, n);
+	(void)ks_lua_pushscratch(L, b);
+	lua_replace(L, 1);
+}
+
+/* printable(text) -> the same */
+static int
+core_printable(lua_State *L)
+{
+	clean(L);
+	lua_settop(L, 1);
+	return 1;
+}
+
 /*
- * fail(message[, status]): raises the message as it is. The host shows it without a traceback and ends with the
+ * fail(message[, status]): raises the message. The host shows it without a traceback and ends with the
  * status: 3, the default, the source or the output failed; 2 the command line is wrong; 1 the script has a mistake
  * that the message describes in full; 0 nothing failed, and the message is the answer to --help, for standard output.
  */
@@ -129,6 +155,8 @@ core_fail(lua_State *L)
 
 	(void)luaL_checkstring(L, 1);
 	luaL_argcheck(L, status >= 0 && status <= 3, 2, "0, 1, 2 or 3 expected");
+	if (status > 1)
+		clean(L);
 	lua_settop(L, 1);
 	return raise_failure(L, (int)status);
 }
@@ -147,7 +175,7 @@ core_failed(lua_State *L)
 static int
 core_tell(lua_State *L)
 {
-	(void)luaL_checkstring(L, 1);
+	clean(L);
 	lua_settop(L, 2);
 	push_registered(L, &listener_key);
 	if (lua_isfunction(L, -1)) {
@@ -185,6 +213,7 @@ void
 ks_lua_add_error(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
+		{ "printable", core_printable },
 		{ "fail", core_fail },
 		{ "failed", core_failed },
 		{ "tell", core_tell },

@@ -10,8 +10,6 @@
 #include "lua/compat.h"
 #include "lua/core.h"
 #include "lua/error.h"
-#include "lua/value.h"
-#include "model/record.h"
 
 /* The open file at index i of the stack; NULL for any other value. */
 static FILE *
@@ -65,24 +63,9 @@ replace_file(lua_State *L)
 	return ks_lua_result(L, ks_replace_file(path, text, n));
 }
 
-/* printable(text) -> the text as a terminal and a log may be given it: see ks_clean_text() */
-static int
-printable(lua_State *L)
-{
-	struct ks_buf *b = ks_lua_scratch(L);
-	size_t n;
-	const char *text = luaL_checklstring(L, 1, &n);
-
-	ks_buf_add(b, text, n);
-	if (!b->failed)
-		ks_clean_text(b->data, n);
-	return ks_lua_pushscratch(L, b);
-}
-
 void
 ks_lua_add_output(lua_State *L)
 {
-	ks_lua_setfunction(L, "printable", printable);
 	ks_lua_setfunction(L, "flush", flush);
 	ks_lua_setfunction(L, "replace_file", replace_file);
 }
