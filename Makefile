@@ -390,6 +390,8 @@ lint:
 # ZSH_DIR is below PREFIX. A file $(INSTALLED) lists what was added, for `make uninstall`.
 ZSH_DIR  ?= $(PREFIX)/share/zsh/site-functions
 INSTALLED = $(PREFIX)/share/kstat/installed
+# Commands under their names of Solaris, in a directory of their own for those who want them first in PATH.
+SOLARIS_NAMES = fsstat intrstat iostat kstat mpstat prstat vmstat
 D := $(DESTDIR)$(PREFIX)
 L := $(DESTDIR)$(LIBDIR)
 # What is compiled is installed without its debugging information, which Debian's packages have in some of their own.
@@ -428,6 +430,8 @@ install-files:
 	ln -sf kstatlua $(D)/bin/kstat
 	$(if $(STRIPPED),cd $(L) && for f in $(notdir $(LIB)) $(MODULES:$(BUILD)/lib/%=%) $(abspath $(D)/bin/kstatlua); do \
 	    $(OBJCOPY) -p --strip-unneeded $$f || exit; done && $(OBJCOPY) -p --strip-debug $(notdir $(ARCHIVE)))
+	$(INSTALL) -d $(D)/libexec/kstat/bin
+	for n in $(SOLARIS_NAMES); do ln -sf ../../../bin/kstatlua $(D)/libexec/kstat/bin/$$n || exit; done
 	$(INSTALL) -d $(D)/lib/systemd/system
 	for f in $(if $(HTTP_LIBS),examples/prometheus/kstat-exporter) packaging/kstat-record; do \
 	    $(FILL_IN) $$f.service > $(D)/lib/systemd/system/$$(basename $$f).service || exit; done

@@ -136,6 +136,17 @@ describe("make install", function()
     assert.truthy(r.out:find("cpu_stat:0:cpu_stat0:intr\n", 1, true))
   end)
 
+  it("gives commands their names of Solaris in a directory for PATH", function()
+    for command, head in pairs({ ["iostat -xn"] = "extended device statistics", ["vmstat"] = "kthr",
+      ["mpstat"] = "CPU minf mjf", ["prstat -n 1 1 1"] = "PID USERNAME", ["intrstat 0.01 1"] = "",
+      ["fsstat 0.01 1"] = "", ["kstat -l unix:0:vm"] = "unix:0:vm" }) do
+      local r = run.shell(("PATH=%s/libexec/kstat/bin:$PATH; readlink $(command -v %s); timeout 20 %s"):format(prefix,
+        command:match("^%S+"), command))
+      assert.matches("^%.%./%.%./%.%./bin/kstatlua\n", r.out, command)
+      assert.truthy(r.out:find(head, 1, true), r.out .. r.err)
+    end
+  end)
+
   it("gives a kstatlua that finds the module and the scripts", function()
     local r = installed({ prefix .. "/bin/kstatlua", "-e",
       "print(kstat.open().unix[0].system_misc.ncpus > 0, package.searchpath('kstat', package.path))" })

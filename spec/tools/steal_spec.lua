@@ -25,7 +25,8 @@ describe("--steal", function()
   end
 
   it("is the last of the columns of the CPU in vmstat, mpstat and iostat, and no column without it", function()
-    for command, ending in pairs({ vmstat = " 30 10 30", mpstat = " 30  10  10  20", ["iostat -c"] = " 30 10  %- 20" }) do
+    for command, ending in pairs({ vmstat = " 30 10 30", mpstat = " 30  10  10  20",
+      ["iostat -c"] = " 30 10  %- 20" }) do
       assert.matches(ending .. " 30$", last(command .. " --steal 1 2"))
       assert.matches(ending .. "$", last(command .. " 1 2"))
     end

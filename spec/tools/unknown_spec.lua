@@ -34,10 +34,11 @@ describe("a name that nothing has is told once:", function()
       script(report:format('{ { class = "dsk" }, "unix" }'), "0.01", "2").err)
     assert.equal("r: no kstat matches 'unxi:0:sys'; did you mean 'unix'?\n", script(report:format('"unxi:0:sys"')).err)
     assert.equal("", script(report:format('"unix:0:s*"')).err)
-    for name, said in pairs({ ["unix:0:vminfo"] = "here it is unix:0:meminfo", ["hme"] = "here it is link:0:NAME",
+    for name, answer in pairs({ ["unix:0:vminfo"] = "here it is unix:0:meminfo", ["hme"] = "here it is link:0:NAME",
       ["e1000g:0:e1000g0"] = "here it is link:0:NAME", ["unix:0:segmap"] = "illumos has it; Linux does not count it",
       ["unix:0:kmem_alloc_8"] = "here it is kmalloc-8 and so on, with KSTAT_WITH=slab" }) do
-      assert.equal(("r: no kstat matches '%s'; %s\n"):format(name, said), script(report:format('"' .. name .. '"')).err)
+      local err = script(report:format('"' .. name .. '"')).err
+      assert.equal(("r: no kstat matches '%s'; %s\n"):format(name, answer), err)
     end
     local r = script([[
       local select = { { class = "dsk" }, "unix:0:sys:syscal", "cpu" }

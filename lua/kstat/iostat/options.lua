@@ -9,7 +9,7 @@ local tool = require("kstat.tool")
 local M = {}
 
 local USAGE = [=[
-usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [--steal] [--watch] [-l n] [-T d|u] [disk ...] [interval [count]]
+usage: iostat [-CcDdEeIijMmnPprstXxYyz] [--csv] [--latency] [--steal] [-l n] [-T d|u] [disk ...] [interval [count]]
 ]=]
 
 local HELP = USAGE .. [=[
