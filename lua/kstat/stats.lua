@@ -480,9 +480,9 @@ end
 -- @fails "EINVAL"
 
 --- Iterates: `for voi, stat, value, about in blob:visit() do`, by VOI and statistic. A MAX or MIN that
--- saw nothing has the value nil. `about` is what stats_blob_visit(3) says besides: `name` (?string) of the VOI, as far
+-- saw nothing has the value nil. `about` is what `stats_blob_visit()` says besides: `name` (?string) of the VOI, as far
 -- as its template is in this process, `voi_type` and `type` (string), of the VOI and of the statistic (`"INT_U64"`,
--- `"CRHIST32"`), `size` (integer) in bytes, `errors` (integer), `flags` (integer, SB_IT_*).
+-- `"CRHIST32"`), `size` (integer) in bytes, `errors` (integer), `flags` (integer, `SB_IT_*`).
 -- @treturn fun():?integer,string,any,table
 function blob:visit()
   local rows, i = is_blob(self, "visit"):rows(), -3
