@@ -149,10 +149,8 @@ ks_bound_names(const struct ks_scan *scan, const char *module)
 {
 	const struct ks_only *only = only_of(scan);
 
-	for (size_t i = 0; i < only->n; i++) {
-		const struct ks_pattern *p = &only->selector[i]->module;
-
-		if (p->kind == KS_PATTERN_LITERAL && strcmp(p->text, module) == 0)
+	for (size_t i = 0; i < only->n + only->nalso; i++) {
+		if (is_literally(&selector_at(only, i)->module, module))
 			return true;
 	}
 	return false;

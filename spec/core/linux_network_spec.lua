@@ -536,6 +536,15 @@ describe("sockets of this machine", function()
   end)
 end)
 
+describe("what is slow to list", function()
+  it("is there once an open chain is asked for it", function()
+    local r = run.shell(("unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS KSTAT_WITH; %s/kstatlua -e '%s'"):format(run.bin,
+      "local function n(ks) return #ks:select({ module = [[netdev]] }) end " ..
+      "print(n(kstat.open()), n(kstat.open({ only = { module = [[netdev]] } })))"))
+    assert.matches("^(%d+)\t%1\n$", r.out)
+  end)
+end)
+
 describe("drivers of this machine's links", function()
   it("show what ethtool -S shows, for links that are named", function()
     if not namespace or run.shell("ethtool --version").status ~= 0 then

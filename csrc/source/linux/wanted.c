@@ -308,8 +308,7 @@ mark_optional(struct ks_linux *lx, const struct ks_scan *scan)
 	for (size_t s = 0; s < KS_SUB_COUNT; s++) {
 		const char *word = ks_linux_subsystem(s)->optional;
 
-		if (word != NULL && !ks_linux_is_listed(with, word) && !ks_scan_names(scan, word))
-			lx->sub[s].optional = true;
+		lx->sub[s].optional = word != NULL && !ks_linux_is_listed(with, word) && !ks_scan_names(scan, word);
 	}
 }
 
