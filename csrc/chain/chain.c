@@ -419,6 +419,14 @@ ks_chain_is_cut(kstat_ctl_t *kc)
 }
 
 bool
+ks_chain_is_restarted(kstat_ctl_t *kc)
+{
+	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+
+	return src != NULL && src->ops->cut != NULL && src->ops->cut(src) == KS_CUT_BOOT;
+}
+
+bool
 ks_chain_is_interval(kstat_ctl_t *kc)
 {
 	struct ks_source *src = ks_replay_source(ks_chain_of(kc));

@@ -455,10 +455,19 @@ chain_warn_again(lua_State *L)
 	}
 
 CHAIN_PREDICATE(is_replay)
-CHAIN_PREDICATE(is_cut)
 CHAIN_PREDICATE(is_interval)
 CHAIN_PREDICATE(ended)
 CHAIN_PREDICATE(damaged)
+
+static int
+chain_is_cut(lua_State *L)
+{
+	kstat_ctl_t *kc = ks_lua_checkchain(L, 1)->kc;
+
+	lua_pushboolean(L, ks_chain_is_cut(kc));
+	lua_pushboolean(L, ks_chain_is_restarted(kc));
+	return 2;
+}
 
 /* bounds(chain) -> whether a time was asked for, whether this is a capture, when that time begins, seconds, or nil */
 static int

@@ -383,6 +383,7 @@ end
 --- Whether this sample makes no difference with the one before, because the machine was started again or slept, or
 -- nothing was recorded for long in between; live: whether the last update came so late.
 -- @treturn boolean
+-- @treturn boolean in a replay: whether it was started again
 -- @function ks:is_cut
 
 --- Whether this is a replay of one interval (`at`): the chain has its first sample, and behind an update its last one.

@@ -192,21 +192,23 @@ describe("kstatlua diff", function()
   end)
 
   -- A capture of two processes: one begins in sample `began`, at once takes a CPU and grows, the other sleeps; from
-  -- sample `boot` on the machine is another one.
-  local function with_processes(samples, began, boot, seconds)
+  -- sample `boot` on the machine is another one, which is up for `uptime` seconds then, of twice as many that went by.
+  local function with_processes(samples, began, boot, seconds, uptime)
     local path, out = os.tmpname(), {}
     seconds = seconds or STEP
     for i = 1, samples do
-      local time = (boot and i >= boot and 10 or 1000) + seconds * i
+      local is_other = boot and i >= boot
+      local time = (is_other and (uptime or 10) or 1000) + seconds * i
       local function process(pid, name, crtime, cpu, memory)
         return capture.kstat("process", pid, name, "process", 1, crtime, time,
           ('"utime":%.0f,"stime":0,"rssize":%.0f,"ppid":1,"cutime":0,"cstime":0'):format(cpu, memory))
       end
       local list = { process(1, "init", 1, 1e6 * i, 4096), capture.kstat("unix", 0, "system_misc", "misc", 1, 1, time,
-        ('"boot_time":%d'):format(boot and i >= boot and START + 900 or START - 900)) }
+        ('"boot_time":%d'):format(is_other and START + 900 + (uptime or 0) or START - 900)) }
       list[#list + 1] = i >= began and process(77, "backup", 1000 + seconds * began, seconds * 1e9 * (i - began),
         1e8 + 1e7 * (i - began)) or nil
-      out[i] = ("%d\n[%s]\n"):format(START + seconds * i, table.concat(list, ","))
+      local went_by = seconds * i + (is_other and uptime and 2 * uptime or 0)
+      out[i] = ("%d\n[%s]\n"):format(START + went_by, table.concat(list, ","))
     end
     run.write_file(path, table.concat(out, "\n"))
     return path
@@ -244,12 +246,15 @@ describe("kstatlua diff", function()
   end)
 
   it("has one line for a start of the machine", function()
-    file = with_processes(120, 60, 100)
     for _, from in ipairs({ 900, 1050 }) do
+      file = with_processes(120, 60, 100)
       local text = text_of("-r", file, "--from", tostring(START + from), "--to", tostring(START + 1200))
       assert.matches("\n22:30:00  the machine was started again: ", text)
       assert.is_nil(text:find("restarted", 1, true) or text:find("since", 1, true), text)
     end
+    file = with_processes(120, 60, 100, nil, 5000) -- its clock is not behind that of the sample before
+    local text = text_of("-r", file, "--from", tostring(START + 900), "--to", tostring(START + 11200))
+    assert.matches("\n[^\n]*01:16:40  the machine was started again: ", text)
   end)
 
   it("takes the last third of a short recording, and says when that is too few to tell anything from chance", function()

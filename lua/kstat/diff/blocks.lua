@@ -33,11 +33,11 @@ end
 -- @treturn {number,...} seconds since 1970
 -- @treturn {[int]=string,...} by the number of the sample behind it, "boot" or "gap"
 function blocks.times(ks)
-  local times, cuts, clock = {}, {}, nil
+  local times, cuts = {}, {}
   blocks.walk(ks, function(i)
-    local before = clock
-    times[i], clock = ks:time_of_day(), core.sample_taken(core.sample(ks))
-    cuts[i] = i > 1 and ks:is_cut() and (clock < before and "boot" or "gap") or nil
+    times[i] = ks:time_of_day()
+    local is_cut, is_restarted = ks:is_cut()
+    cuts[i] = i > 1 and (is_restarted and "boot" or is_cut and "gap") or nil
   end)
   return times, cuts
 end
