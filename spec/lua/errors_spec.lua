@@ -113,7 +113,7 @@ describe("a wrong argument", function()
 
   it("in a table is answered with the fields that there are", function()
     for expected, call in pairs({
-      ["unknown selector field 'zzz'; expected: 'class', 'instance', 'module', 'name', 'statistic'"] =
+      ["unknown selector field 'zzz'; expected: 'class', 'instance', 'module', 'name', 'reads', 'statistic'"] =
         { ks.select, ks, { zzz = 1 } },
       ["publish: unknown field 'zzz'; expected: 'capacity', 'private', 'shared'"] = { kstat.publish, "x", { zzz = 1 } },
       ["directory: unknown field 'zzz'; expected: 'keep', 'keep_bytes'"] =

@@ -68,8 +68,8 @@ assert(pub:named({ module = "mod", name = "n", class = "c", shards = 1, statisti
   { name = "jobs", kind = "gauge", unit = "jobs", value = 4 },
   { name = "waiting", kind = "gauge", unit = "jobs", value = 5 },
   { name = "real", kind = "gauge", unit = "us", type = "double", value = 2.5 },
-  { name = "most", kind = "counter", value = -1 },
-  { name = "most_kib", kind = "gauge", unit = "KiB", value = -1 },
+  { name = "most", kind = "counter", value = 2^63 },
+  { name = "most_kib", kind = "gauge", unit = "KiB", value = 2^63 },
   { name = "large", kind = "gauge", unit = "MiB", type = "int64", value = 13194139533312 }, -- above 2^63 bytes
 } }))
 ]])
@@ -81,8 +81,8 @@ assert(pub:named({ module = "mod", name = "n", class = "c", shards = 1, statisti
       kstat_mod_bits_bytes = "1.5",
       kstat_mod_temp_celsius = "-40.125", kstat_mod_load_1min = "1.5", kstat_mod_jobs = "4",
       kstat_mod_waiting_jobs = "5",
-      kstat_mod_real_seconds = "2.5e-06", kstat_mod_most_total = "18446744073709551615",
-      kstat_mod_most_kib_bytes = "1.888946593147858e+22",
+      kstat_mod_real_seconds = "2.5e-06", kstat_mod_most_total = "9223372036854775808",
+      kstat_mod_most_kib_bytes = "9.44473296573929e+21",
       kstat_mod_large_bytes = "1.3835058055282164e+19",
     }
     assert.same(expected, values_of("\n" .. classic))

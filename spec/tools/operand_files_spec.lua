@@ -47,7 +47,7 @@ local cases = {
   { "-p kstat:/mib2/udp/0/udp", "/proc/net/snmp" },
   { "-p swap:::", "/proc/swaps" },
   { "-p thermal:::", "/sys/class/thermal", "/sys/kernel/uevent_seqnum" },
-  { "-p unix:0:tables", "/proc/sys", "/proc/loadavg" },
+  { "-p unix:0:tables", "/proc/sys", "/proc/loadavg", "/proc/.", "/proc/self/status" },
   { "-p lgrp:0:lgrp0", "/sys/devices/system/node", "/sys/kernel/uevent_seqnum" },
   { "-p hugepages:::", "/sys/kernel/mm/hugepages", "/sys/devices/system/node", "/sys/kernel/uevent_seqnum" },
   { "-p sockets:::", "/proc/net/sockstat", "/proc/net/sockstat6" },

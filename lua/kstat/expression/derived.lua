@@ -30,7 +30,7 @@ end
 -- What the wait queue comes to is known only where the system counts one (Linux does not), and what a service takes
 -- only where something completed.
 local NEEDS = { r_s = "", w_s = "", kr_s = "", kw_s = "", wait = "queue", actv = "", wsvc_t = "queue completed",
-  asvc_t = "completed", svc_t = "queue completed", w_pct = "queue", b_pct = "" }
+  asvc_t = "completed", svc_t = "completed", w_pct = "queue", b_pct = "" }
 
 local derived = {}
 

@@ -148,7 +148,8 @@ return {
   -- With its class, a module that is a pattern is the machine's, also where there is no such disk.
   select = { { module = "pressure", name = "io", class = "pressure" }, { class = "disk" },
     { module = "unix", instance = 0, name = "sys", class = "misc" },
-    { name = "*,dev", class = "device", reads = "rotational" }, { class = "device_queue", reads = "nr_requests,read_ahead" },
+    { name = "*,dev", class = "device", reads = "rotational" },
+    { class = "device_queue", reads = "nr_requests,read_ahead" },
     { class = "device_error", reads = "Hard Errors,Transport Errors" },
     { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
     { module = "zfs/*", name = "state", class = "misc" },

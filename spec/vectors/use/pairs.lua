@@ -58,7 +58,7 @@ end
 
 local TURNS = { ["sys/block/sda/queue/rotational"] = "1\n" }
 local FAR_AHEAD = { ["sys/block/sda/queue/read_ahead_kb"] = "8192\n" }
--- A group that uses half of its limit, which it met n times, while somebody waited for memory for that share of the time
+-- A group that uses half of its limit, which it met n times, while somebody waited for memory for that share of time
 local function group(n, share)
   local at = "sys/fs/cgroup/system.slice/web.service/memory."
   return { [at .. "current"] = "50\n", [at .. "max"] = "100\n", [at .. "events"] = ("max %d\noom_kill 0\n"):format(n),
