@@ -18,6 +18,7 @@
 #include "base/number.h"
 
 #define TICKS_PER_SECOND 100
+#define NOBODY INT32_MIN /* no process has that number */
 #define NAME_MAX_SIZE (KSTAT_STRLEN - 7) /* leaves room for ",status" */
 
 enum { STATUS_PART = 1, IO_PART, SCHED_PART, DELAY_PART, ARGS_PART, GROUP_PART, FD_PART, MEMORY_PART, OOM_PART,
@@ -71,6 +72,7 @@ struct walk {
 	struct ks_units *units;
 	const struct ks_part *parts;
 	uint16_t wanted;     /* parts that somebody may want, one bit each */
+	uint16_t of_all;     /* those of them that somebody asks for of all processes, whatever they are called */
 	hrtime_t suspended;  /* how long the machine slept, which the clock of crtimes leaves out */
 	bool reads_all;      /* this process may read "io" of all */
 	pid_t pid;           /* the process whose threads are being listed */
@@ -210,7 +212,7 @@ list_one(struct walk *w, pid_t pid, pid_t tid)
 	uint16_t parts;
 	bool is_new;
 
-	if ((unit == NULL && asked_parts(w, instance, NULL) == 0) ||
+	if ((unit == NULL && w->of_all == 0 && asked_parts(w, instance, NULL) == 0) ||
 	    ks_process_load(w->lx, &found, unit != NULL ? ks_process_of(unit) : NULL, text, &line) != 0)
 		return 0;
 	copy_name(name, &line);
@@ -218,7 +220,7 @@ list_one(struct walk *w, pid_t pid, pid_t tid)
 	if (unit != NULL && unit->extra != NULL && strcmp(unit->name, name) == 0)
 		parts = ks_process_of(unit)->asked & w->wanted;
 	else
-		parts = asked_parts(w, instance, name);
+		parts = w->of_all == w->wanted ? w->wanted : asked_parts(w, instance, name);
 	if (parts == 0)
 		return 0;
 	found.start = line.start;
@@ -264,7 +266,8 @@ scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks
     ks_process_take *list)
 {
 	struct ks_process_state *s = lx->sub[id].state;
-	struct walk w = { lx, units, parts, lx->sub[id].wanted, time_suspended(lx), false, 0 };
+	struct walk w = { .lx = lx, .units = units, .parts = parts, .wanted = lx->sub[id].wanted,
+		.suspended = time_suspended(lx) };
 	DIR *dir = ks_linux_open_directory(lx, KS_ROOT_PROC, ".");
 	int rc;
 
@@ -272,6 +275,7 @@ scan_all(struct ks_linux *lx, struct ks_units *units, size_t id, const struct ks
 		ks_note_lack(&lx->root[KS_ROOT_PROC], errno); /* processes and threads share the path of a warning */
 	if ((w.wanted >> DELAY_PART & 1) != 0 && !ks_process_has_delays(lx, s))
 		w.wanted &= (uint16_t)~(1u << DELAY_PART);
+	w.of_all = asked_parts(&w, NOBODY, "");
 	w.reads_all = (w.wanted >> IO_PART & 1) != 0 && may_read_all(lx);
 	s->began = gethrtime();
 	ks_units_begin(units);
