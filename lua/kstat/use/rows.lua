@@ -179,11 +179,15 @@ end
 -- @tparam difference d
 -- @tparam sample|nil prev
 -- @treturn int|nil 0 to 2; nil: nothing is known
--- @treturn {table,...} the rows above 0, as measure() gives them
--- @treturn {table,...} all rows
+-- @treturn {table,...} those above 0: `resource`, `name`, `severity`, `values`
+-- @treturn {table,...} all
 function rows.states(d, prev)
-  local worst, list, all = nil, {}, rows.measure(d, prev)
+  local worst, list, all = nil, {}, resources.measure(d, prev, {})
   for _, row in ipairs(all) do
+    for _, limit in ipairs(limits.of[row.resource]) do
+      local value = row.values[limit[3]]
+      row.severity = value and math.max(row.severity or 0, rows.severity(limit, value)) or row.severity
+    end
     worst = row.severity and math.max(worst or 0, row.severity) or worst
     list[#list + 1] = (row.severity or 0) > 0 and row or nil
   end
