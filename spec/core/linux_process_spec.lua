@@ -475,6 +475,20 @@ describe("processes of this machine", function()
     assert.matches("^unix:0:procs:all\t[1-9]", run.run({ "kstat", "-p", "unix:0:procs:all" }).out)
   end)
 
+  it("are of the user that they became, though they slept before and after", function()
+    if run.shell("id -u").out ~= "0\n" or run.shell("perl -v").status ~= 0 then
+      pending("needs root and perl")
+    end
+    local one = run.start("perl -e 'sleep 1; $> = 12345; sleep 60'", file)
+    local ks = assert(kstat.open({ processes = one }))
+    local k = assert(ks:lookup("process", one))
+    assert.equal(0, k:get("euid"))
+    run.await("the other user", function()
+      return ks:update() and k:get("euid") == 12345
+    end)
+    run.stop(one)
+  end)
+
   it("have no I/O statistics where another user may not read them", function()
     if run.shell("id -u").out ~= "0\n" or run.shell("setpriv --version").status ~= 0 then
       pending("needs root and setpriv")
