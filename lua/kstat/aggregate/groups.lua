@@ -3,8 +3,9 @@
 -- The functions get a level first: an aggregation, the groups that further keys make within its groups, or what was
 -- added for periods of time (kstat.aggregate.definition). A group has its `key`, at the numbers of the accumulators
 -- what they came to, in `distributions` merged ones by the numbers of their sources, in `folded` what a period has of
--- its ticks (nil: it is none), and in `everything` what is of all groups of its period. Groups stay in the tree while
--- values come for them at every tick; one that is not `touched` is there no more, unless the level has windows.
+-- its ticks (nil: it is none), and in `everything` what is of all groups, of its period if it is of one. Groups stay in
+-- the tree while values come for them at every tick; one that is not `touched` is there no more, unless the level has
+-- windows.
 --
 -- @module kstat.aggregate.groups
 local core = require("kstat.core")
@@ -48,7 +49,8 @@ local function new_group(self, values)
   for i = 1, #path do
     key[path[i]] = values[i]
   end
-  local group = groups.reset(self, { key = setmetatable(key, groups.key_meta), touched = false, origin = false, false })
+  local group = groups.reset(self, { key = setmetatable(key, groups.key_meta), everything = self.everything,
+    touched = false, origin = false, false })
   list[#list + 1], self.is_sorted = group, false
   return group
 end

@@ -448,15 +448,15 @@ end
 -- Puts what is read of a group into a row. Returns false if it is no row: nothing of it was there, and no column has a
 -- value that comes from windows, or `having` does not want it.
 local function read_group(self, group, row)
-  local of, list, values = ticks.row_of(self, group, self.row), self.values, row.values
+  local list, values = self.values, row.values
   local shown = group.touched or group.folded
-  self.row, row.key, row.group = of, group.key, group
+  row.key, row.group = group.key, group
   for i = 1, #list do
-    local value = list[i].get(of)
+    local value = list[i].get(group)
     values[i] = value
     shown = shown or value ~= nil and (not self.windowed or window.is_alive(group))
   end
-  return shown and (not self.having or (tonumber(self.having(of)) or 0) ~= 0)
+  return shown and (not self.having or (tonumber(self.having(group)) or 0) ~= 0)
 end
 
 -- The rows that come first, of all or of `most` at most; and those behind, in no order and without their values.

@@ -4,21 +4,11 @@
 -- @module kstat.aggregate.ticks
 local groups = require("kstat.aggregate.groups")
 local reducers = require("kstat.reducers")
-local reduction = require("kstat.expression.reduction")
 local window = require("kstat.expression.window")
 
 local ticks = {}
 
-local GROUP, ALL = reduction.GROUP, reduction.ALL
-
 local one = {} -- a single value for accumulators
-
---- A group of a level as expressions of groups have it; row: one that is used again, or nil.
-function ticks.row_of(self, group, row)
-  row = row or {}
-  row[GROUP], row[ALL] = group, group.everything or self.everything
-  return row
-end
 
 -- Gives reducers of groups within what these came to.
 local function settle_nested(self)
@@ -28,7 +18,7 @@ local function settle_nested(self)
       groups.each(self, function(group) group[index] = accumulator.new and accumulator.new(group) end)
       groups.each(child, function(inner)
         local there = inner.touched or child.windowed and window.is_alive(inner)
-        one[1] = there and child.get_value(ticks.row_of(child, inner))
+        one[1] = there and child.get_value(inner)
         if reducers.is_finite(one[1]) and not (accumulator.windowed and self.clock.showing) then
           local group = groups.find(self, groups.path_of(self, inner.key), true)
           group.touched = true
@@ -41,11 +31,10 @@ end
 
 -- Puts what a group came to in a tick into that of a period.
 local function fold_group(self, period, group)
-  local row = ticks.row_of(self, group)
   for i, accumulator in ipairs(self.accumulators) do
     local fold, is_mine = accumulator.fold, accumulator.all == (group == self.everything)
     if is_mine and fold then
-      one[1] = accumulator.read(row)
+      one[1] = accumulator.read(group)
       if type(one[1]) == "number" then
         period.folded[i] = fold.add(period.folded[i] or fold.new and fold.new(), one, 1, self.clock.length)
       end
@@ -86,9 +75,8 @@ function ticks.settle(self)
   end
   if self.sets[1] then
     groups.each(self, function(group)
-      local row = ticks.row_of(self, group)
       for _, set in ipairs(group.touched and self.sets or {}) do
-        set.feed(row)
+        set.feed(group)
       end
     end)
   end

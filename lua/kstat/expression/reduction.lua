@@ -1,9 +1,6 @@
 --- Reducers in expressions: over the kstats of a group, over other groups, over a kstat alone, and over time.
 --
--- A group is read as a row with two keys of its own, `reduction.GROUP` and `reduction.ALL`: the states of the group's
--- accumulators, and of those over all groups, at the indices that the accumulators have in the context; and the merged
--- distributions, if the values were such, by source in `distributions`. The group of a period (a key of time) has in
--- `folded` what it came to at each tick of the period.
+-- Expressions of groups get the group (kstat.aggregate.groups) in place of a row.
 --
 -- Functions of a `tree`, a `context` and `build` (kstat.expression) make a function(row).
 --
@@ -12,9 +9,8 @@ local core = require("kstat.core")
 local reducers = require("kstat.reducers")
 local window = require("kstat.expression.window")
 
-local reduction = { GROUP = {}, ALL = {} }
+local reduction = {}
 
-local GROUP, ALL = reduction.GROUP, reduction.ALL
 local LEVELS = { number = 0, text = 0, duration = 0, regex = 0, name = 1, all = 1, ["function"] = 1, own = 2,
   reducer = 2 }
 
@@ -166,15 +162,16 @@ local function place_of(context, made, fold, list, key, all)
   return accumulator
 end
 
--- A function of a row that reads an accumulator of its group by `get`, or what a period has folded; of distributions a
--- period has all values. which: the source that may have these.
+-- A function that reads an accumulator of a group by `get`, or what a period has folded; of distributions a period has
+-- all values. which: the source that may have these.
 local function reading(accumulator, get, which)
-  local at, index, fold = accumulator.all and ALL or GROUP, accumulator.index, accumulator.fold
-  function accumulator.read(row)
-    return get(row[at][index], row[at])
+  local all, index, fold = accumulator.all, accumulator.index, accumulator.fold
+  function accumulator.read(group)
+    group = all and group.everything or group
+    return get(group[index], group)
   end
-  return function(row)
-    local group = row[at]
+  return function(group)
+    group = all and group.everything or group
     if fold and group.folded and not (group.distributions and group.distributions[which]) then
       return group.folded[index] and fold.get(group.folded[index])
     end
@@ -213,12 +210,10 @@ local function of_groups(reducer, tree, context, build, seconds)
   return reading(accumulator, not windowed and reducer.get or accumulator.get)
 end
 
--- A function of a row that is over time and of groups, which a period folds.
+-- A function that is over time and of groups, which a period folds.
 local function folding(get, fold, context)
   local accumulator = place_of(context, { windowed = true, merge = window.refuse_merge }, fold)
-  return reading(accumulator, function(_, group)
-    return get({ [GROUP] = group, [ALL] = context.group.everything })
-  end)
+  return reading(accumulator, function(_, group) return get(group) end)
 end
 
 --- A `reducer` of a script's own (kstat.aggregate), over the kstats of a group.
@@ -344,7 +339,7 @@ function reduction.over_time(tree, context, build)
   local inside = of_group_values and context or
     { text = context.text, names = context.names, clock = context.clock, run = context.run }
   local get = window.over_time(name, context.text, build(values, inside), name == "until" and
-    build(arguments[2], inside), seconds or math.huge, context, of_group_values and GROUP or nil)
+    build(arguments[2], inside), seconds or math.huge, context, of_group_values)
   return of_group_values and context.group.by_time and folding(get, reducers.FOLDS.mean, context) or get
 end
 
@@ -361,7 +356,7 @@ function reduction.make(tree, context, build, all)
   elseif group and (argument.by or reduced and not seconds) then
     return of_groups(reducer, argument, context, build, seconds)
   elseif group and seconds and reduction.level(argument) == 2 then
-    local get = window.reducer(reducer, context.text, build(argument, context), seconds, context, GROUP)
+    local get = window.reducer(reducer, context.text, build(argument, context), seconds, context, true)
     return group.by_time and folding(get, fold_of(reducer, argument, seconds), context) or get
   elseif group then
     return of_group(reducer, argument, context, build, all, seconds)

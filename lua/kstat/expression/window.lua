@@ -330,13 +330,13 @@ end
 
 -- --- functions of rows --------------------------------------------------------------------------------
 
--- Has a set fed, and returns a function(row) that reads the series of its kstat or, with `group`, the key of that in
--- rows, of its group. owner: what has the series of a kstat, "who" or its creation.
+-- Has a set fed, and returns a function(row) that reads the series of its kstat or, with `group`, of the group that the
+-- row is. owner: what has the series of a kstat, "who" or its creation.
 local function sliding(set, context, group, feed, read, owner)
   local clock = set.clock
   function set.feed(row)
     local k = row.kstat
-    local of = group and row[group] or creation_of(clock, k)
+    local of = group and row or creation_of(clock, k)
     if owner then
       of = of[owner]
     end
@@ -355,8 +355,7 @@ local function sliding(set, context, group, feed, read, owner)
   list[#list + 1] = set
   return function(row)
     if group then
-      local of = row[group]
-      return of and read(of[set] or new_series(set, of), row)
+      return read(row[set] or new_series(set, row), row)
     elseif type(row.kstat) ~= "userdata" then
       error(("%s() follows the kstat of a row, and this row has none"):format(set.name), 0)
     end
@@ -465,7 +464,7 @@ READERS.resets = READERS.changes
 local SPANS = { rate = "changes", ago = "span", trend = "span", ["until"] = "span" }
 
 --- Makes a function(row) of a value over time that is no reducer: rate, ago, trend, until, changes, resets or since.
--- text: of the expression; e: the values; goal: of until; group: its key in a row, or nil: values are of kstats
+-- text: of the expression; e: the values; goal: of until; group: whether values are of groups
 function window.over_time(name, text, e, goal, seconds, context, group)
   local set = new_set(text, seconds, context.clock, SPANS[name] or name ~= "since" and "all")
   set.name = name
