@@ -7,39 +7,20 @@
 
 #include "lua/compat.h"
 
-#define NAMES "kstat.names" /* in the registry: a set of the arrays of functions */
-
-void
-ks_lua_name(lua_State *L, const luaL_Reg *functions)
-{
-	(void)luaL_newmetatable(L, NAMES); /* it is made at the first call */
-	lua_pushlightuserdata(L, (void *)functions);
-	lua_pushboolean(L, 1);
-	lua_rawset(L, -3);
-	lua_pop(L, 1);
-}
-
-/* The name under which the running function was registered; NULL: it has none. */
+/* The name under which the running function was registered: ks_lua_setclosures() made it its last upvalue; NULL: none. */
 static const char *
 registered_name(lua_State *L)
 {
 	const char *name = NULL;
 	lua_Debug ar;
-	lua_CFunction f;
 
 	if (lua_getstack(L, 0, &ar) == 0)
 		return NULL;
 	lua_getinfo(L, "f", &ar);
-	f = lua_tocfunction(L, -1);
-	lua_getfield(L, LUA_REGISTRYINDEX, NAMES);
-	for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-		for (const luaL_Reg *r = lua_touserdata(L, -2); r != NULL && r->name != NULL; r++) {
-			if (r->func == f && *r->name != '_')
-				name = r->name;
-		}
-	}
-	lua_pop(L, 2);
-	return name;
+	for (int i = 1; lua_getupvalue(L, -1, i) != NULL; lua_pop(L, 1), i++)
+		name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+	lua_pop(L, 1);
+	return name != NULL && *name != '_' ? name : NULL;
 }
 
 /*
@@ -171,16 +152,6 @@ ks_lua_checkinteger(lua_State *L, int i)
 	ks_lua_checkwhole(L, n, i); /* false for NaN, too */
 	luaL_argcheck(L, n >= -9007199254740992.0 && n <= 9007199254740992.0, i, "number out of range");
 	return (lua_Integer)n;
-}
-
-const char *
-ks_lua_optlstring(lua_State *L, int i, const char *otherwise, size_t *n)
-{
-	if (!lua_isnoneornil(L, i))
-		return luaL_checklstring(L, i, n);
-	if (n != NULL)
-		*n = otherwise != NULL ? strlen(otherwise) : 0;
-	return otherwise;
 }
 
 int

@@ -12,9 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Lets these functions, an array that stays, have their names in errors. */
-void ks_lua_name(lua_State *L, const luaL_Reg *functions);
-
 /*
  * The field of the registry with what the sources of functions of the Lua half begin with; nil: none has. Functions
  * without lines are never the script's.
@@ -29,7 +26,6 @@ int ks_lua_error(lua_State *L, const char *fmt, ...);
 void *ks_lua_checkudata(lua_State *L, int i, const char *name);
 void ks_lua_expect(lua_State *L, int i, bool is, const char *expected); /* raises unless argument i is what is expected */
 lua_Integer ks_lua_checkinteger(lua_State *L, int i); /* refuses fractions, where integers are no type of their own, too */
-const char *ks_lua_optlstring(lua_State *L, int i, const char *otherwise, size_t *n);
 int ks_lua_checkoption(lua_State *L, int i, const char *otherwise, const char *const list[]);
 
 /* Raises an argument error if n, argument i, is not a whole number. */
@@ -47,7 +43,8 @@ void *ks_lua_testudata(lua_State *L, int i, const char *name);
 #define luaL_checknumber(L, i) (ks_lua_expect(L, i, lua_isnumber(L, i), "number"), lua_tonumber(L, i))
 #define luaL_checkinteger ks_lua_checkinteger
 #define luaL_checklstring(L, i, n) (ks_lua_expect(L, i, lua_isstring(L, i), "string"), lua_tolstring(L, i, n))
-#define luaL_optlstring ks_lua_optlstring
+#define luaL_optlstring(L, i, otherwise, n) \
+	(lua_isnoneornil(L, i) ? (luaL_optlstring)(L, i, otherwise, n) : luaL_checklstring(L, i, n))
 #define luaL_checkoption ks_lua_checkoption
 #define luaL_optinteger(L, i, otherwise) luaL_opt(L, ks_lua_checkinteger, i, otherwise)
 #define luaL_optnumber(L, i, otherwise) luaL_opt(L, luaL_checknumber, i, otherwise)

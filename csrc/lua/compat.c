@@ -81,20 +81,18 @@ ks_lua_setmetatable(lua_State *L, const char *name)
 void
 ks_lua_setfuncs(lua_State *L, const luaL_Reg *functions)
 {
-	ks_lua_name(L, functions);
-	for (; functions->name != NULL; functions++)
-		ks_lua_setfunction(L, functions->name, functions->func);
+	ks_lua_setclosures(L, -1, functions, 0);
 }
 
 void
 ks_lua_setclosures(lua_State *L, int t, const luaL_Reg *functions, int n)
 {
 	t = ks_lua_absindex(L, t);
-	ks_lua_name(L, functions);
 	for (; functions->name != NULL; functions++) {
 		for (int i = 0; i < n; i++)
 			lua_pushvalue(L, -n);
-		lua_pushcclosure(L, functions->func, n);
+		lua_pushstring(L, functions->name); /* for errors, see check.c */
+		lua_pushcclosure(L, functions->func, n + 1);
 		lua_setfield(L, t, functions->name);
 	}
 }

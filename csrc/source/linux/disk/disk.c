@@ -307,7 +307,7 @@ read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	if (!inv->is_countless && scsi_counter(lx, unit, "/device/ioerr_cnt", &v))
 		ks_have(&vals, E_HARD, v);
 	else
-		inv->is_countless = true;
+		inv->is_countless = errno == ENOENT;
 	if (!inv->is_countless && scsi_counter(lx, unit, "/device/iotmo_cnt", &v))
 		ks_have(&vals, E_TRANSPORT, v);
 	have_text(&vals, E_VENDOR, inv->vendor);

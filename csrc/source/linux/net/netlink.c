@@ -11,20 +11,14 @@
 #define MOST_TRIES 4 /* of a question with an inconsistent answer */
 #define MOST_BODY 64 /* bytes of a question behind its header */
 
-static _Atomic unsigned own_sockets;
-
-unsigned
-ks_own_sockets(void)
-{
-	return own_sockets;
-}
+_Atomic unsigned ks_own_sockets;
 
 static int
 open_own(int family, int type, int protocol)
 {
 	int fd = socket(family, type | SOCK_CLOEXEC, protocol);
 
-	own_sockets += fd >= 0;
+	ks_own_sockets += fd >= 0;
 	return fd;
 }
 
@@ -41,9 +35,8 @@ ks_ioctl_socket(int *fd)
 void
 ks_socket_close(int fd)
 {
-	if (fd >= 0)
-		(void)close(fd);
-	own_sockets -= fd >= 0;
+	if (fd >= 0 && close(fd) == 0)
+		ks_own_sockets--;
 }
 
 void

@@ -30,7 +30,7 @@ struct ks_netlink {
 void ks_netlink_close(struct ks_netlink *nl);
 
 /* Sockets that the source has open itself, in this process: those above, and one to ask with ioctl(). */
-unsigned ks_own_sockets(void);
+extern _Atomic unsigned ks_own_sockets;
 
 /* Opens a socket for ioctl() unless *fd is one; false with errno. Closes it. */
 bool ks_ioctl_socket(int *fd);

@@ -104,8 +104,8 @@ collect_sockets(struct ks_linux *lx, struct ks_text all, struct ks_values *vals)
 		if (i != KS_NO_FIELD && !(pages && __builtin_mul_overflow(v, lx->page, &v)))
 			ks_have(vals, i, v);
 	}
-	if (lx->part == parts && vals->have != 0 && lx->root[KS_ROOT_PROC].kernel && vals->v[0].u >= ks_own_sockets())
-		vals->v[0].u -= ks_own_sockets();
+	if (lx->part == parts && vals->have != 0 && lx->root[KS_ROOT_PROC].kernel && vals->v[0].u >= ks_own_sockets)
+		vals->v[0].u -= ks_own_sockets;
 	if (!ks_text_empty(&line) || key.p < key.end)
 		ks_linux_odd_line(lx, lx->im, &line);
 }
