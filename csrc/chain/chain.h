@@ -115,7 +115,7 @@ bool ks_chain_is_cut(kstat_ctl_t *kc);
 /* True if that is because the machine was started again. */
 bool ks_chain_is_restarted(kstat_ctl_t *kc);
 
-/* True if the replay is one interval, ks_past.at: its first sample, and with the next update its last one. */
+/* True if the replay is one interval, ks_past.at: the samples from its first one to its last one. */
 bool ks_chain_is_interval(kstat_ctl_t *kc);
 
 /*

@@ -284,9 +284,20 @@ push_update(lua_State *L, struct ks_lua_chain *c, kid_t id, bool lazily)
 	return 3;
 }
 
+/* Goes to the last sample of the one interval that a replay is, if it is not there. */
+static kid_t
+update_interval(kstat_ctl_t *kc)
+{
+	int64_t was = ks_chain_time_of_day(kc, NULL);
+	unsigned back = 0;
+	kid_t id = ks_chain_seek(kc, INT64_MAX, &back);
+
+	return id < 0 || ks_chain_time_of_day(kc, NULL) != was ? id : ks_chain_step(kc);
+}
+
 /*
  * update(chain, lazily) -> the new ID of the chain or 0: nothing came or went, added, deleted | nil, message, errno. In a
- * replay: the next sample. lazily: what was read is not read again before somebody asks for it.
+ * replay: the next sample; of one interval its last one, unless lazily. lazily: what was read is not read again before somebody asks for it.
  */
 static int
 chain_update(lua_State *L)
@@ -294,7 +305,7 @@ chain_update(lua_State *L)
 	struct ks_lua_chain *c = ks_lua_checkchain(L, 1);
 	bool lazily = lua_toboolean(L, 2);
 
-	return push_update(L, c, ks_chain_step(c->kc), lazily);
+	return push_update(L, c, lazily || !ks_chain_is_interval(c->kc) ? ks_chain_step(c->kc) : update_interval(c->kc), lazily);
 }
 
 /*

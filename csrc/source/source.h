@@ -230,7 +230,7 @@ struct ks_source_ops {
 
 	/*
 	 * Optional, for replays: whether the current sample makes no difference with the one before. is_interval: the
-	 * first two samples are the interval that was asked for, and there are no others.
+	 * samples are those of the one interval that was asked for.
 	 */
 	enum ks_cut (*cut)(struct ks_source *src);
 	bool (*is_interval)(struct ks_source *src);

@@ -4,7 +4,6 @@ local chain = require("kstat.chain")
 local core = require("kstat.core")
 local intervals = require("kstat.options.interval")
 local stdout = require("kstat.stdout")
-local sample = require("kstat.sample")
 local steps = require("kstat.step")
 local selector = require("kstat.selector")
 
@@ -213,7 +212,7 @@ function every.every(interval, count, options)
     if past and (now or past.has_first) then
       return past:next(now, options.begin)
     elseif not now then
-      return sample.begin(ks, list, options.begin)
+      return core.sample(ks, nil, list)
     end
     local fresh, failure
     fresh, failure = ks:update()

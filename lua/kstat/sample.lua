@@ -114,34 +114,4 @@ function sample.take(ks, list, earlier, same)
   return core.sample_freeze(s, true)
 end
 
---- The first sample that a loop shows, and the one before it. Only a replay that is one interval has the latter.
--- @tparam chain ks
--- @tparam[opt] {selector,...} list what is read, whether it is asked for or not
--- @tparam[opt] func begin is called with the one before, while that is the chain's
--- @treturn[1] sample
--- @treturn[1] sample|nil
--- @treturn[2] nil
--- @treturn[2] string what is wrong
--- @treturn[2] string "ENODATA": the interval is none
-function sample.begin(ks, list, begin)
-  if not core.chain_methods.is_interval(ks) then
-    return core.sample(ks, nil, list)
-  end
-  local prev, now, ok, message, errname
-  prev, message, errname = sample.take(ks, list)
-  if not prev then
-    return nil, message, errname
-  elseif begin then
-    begin(prev)
-  end
-  ok, message, errname = core.chain_methods.update(ks, true)
-  if ok then
-    now, message, errname = core.sample(ks, prev, list)
-  end
-  if not now then
-    return nil, message, errname
-  end
-  return now, prev
-end
-
 return sample

@@ -37,8 +37,11 @@ end
 -- for nothing is since boot
 function step.new(ks, seconds, list, options)
   local is_bounded, is_capture, from = core.bounds(ks)
+  if methods.is_interval(ks) then
+    is_bounded, seconds = true, nil
+  end
   -- Where no time was asked for, 1 has always meant each sample.
-  if not methods.is_replay(ks) or methods.is_interval(ks) or not is_bounded and (not seconds or seconds == 1)
+  if not methods.is_replay(ks) or not is_bounded and (not seconds or seconds == 1)
     or is_capture and seconds and (options.values or not is_bounded) then
     return nil
   end

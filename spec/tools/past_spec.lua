@@ -160,6 +160,15 @@ describe("the past", function()
         { r.err, r.status })
     end)
 
+    it("and none if the times are the wrong way round, which a line says", function()
+      record("a.rec", hour(9), hour(10))
+      for _, command in ipairs({ "vmstat", "use", "diff" }) do
+        local r = run.run({ "kstatlua", command, "-r", dir, "--from", "2026-11-21 10:00", "--to", "2026-11-21 9:00" })
+        local line = ": from '2026-11-21 10:00' to '2026-11-21 9:00': the second time is before the first one"
+        assert.same({ command .. line, 2 }, { r.err:match("^[^;\n]*"), r.status })
+      end
+    end)
+
     it("also for those that have an interval of their own", function()
       record("a.rec", 0, 0.75, { step = 0.25 })
       for _, command in ipairs({ "prstat", "intrstat", "devstat" }) do

@@ -200,6 +200,23 @@ describe("a step of the past", function()
     assert.matches("^<<disk added: sda>>\n[^\n]*\n[^\n]*\n$", r.out) -- and nothing since boot
   end)
 
+  it("that --at ends is made of what was recorded, too, also where the machine was started again", function()
+    local out = {}
+    for i = 0, 40 do
+      local up, booted = 1e6 + 10 * i, START - 1e6
+      if i >= 20 then
+        up, booted = 10 * i - 195, START + 195
+      end
+      out[#out + 1] = sample(START + 10 * i, up, i < 20 and 1000 + 100 * i or 50 * i, { booted = booted })
+    end
+    record("a.rec", table.concat(out), true)
+    local r = run.run({ "kstat", "--rate", "-p", "-r", dir, "--at", tostring(START + 400), "app:::n", "300" })
+    assert.near(1900 / 290, tonumber(r.out:match("^app:0:a:n\t([%d.]+)\n$")), 0.01)
+    assert.matches("^kstat: [^\n]*, and the machine was started again\n$", r.err)
+    local list, _, status = ticks({ "--at", tostring(START + 200) }, {})
+    assert.same({ {}, 1 }, { list, status })
+  end)
+
   it("of a capture goes by samples, in which the machine's own gauges are known", function()
     local text = {}
     for i = 0, 3 do

@@ -30,8 +30,7 @@ struct stream {
 	struct ks_machine machine; /* of the sample */
 	int64_t step;            /* from the sample before to this one, ns; 0: not known */
 	struct ks_times times;   /* of samples around this one, where they were asked for */
-	int64_t until;           /* the first update goes up to that time; INT64_MIN: to the next sample */
-	bool is_interval;
+	bool is_interval, is_pair; /* an interval was asked for; it is that between two samples */
 	enum ks_cut cut;
 	struct ks_buf notes, damages; /* lines for the next scan, with a NUL behind each */
 };
@@ -158,7 +157,7 @@ arrive(struct stream *s, const struct ks_machine *before, const char *path)
 	s->cut = ks_machine_is_restarted(before, &s->machine) ? KS_CUT_BOOT : gap > 0 ? KS_CUT_GAP : KS_CUT_NONE;
 	if (s->cut != KS_CUT_NONE && step > 0) {
 		write_cut(s, line, before->time);
-		if (s->until != INT64_MIN)
+		if (s->is_pair)
 			return ks_fail(ENODATA, "%s", line);
 		add_note(&s->notes, line);
 	}
@@ -185,7 +184,6 @@ arrive_anywhere(struct stream *s, const struct ks_machine *before)
 	s->cut = ks_machine_is_restarted(back ? &s->machine : before, back ? before : &s->machine) ? KS_CUT_BOOT :
 	    KS_CUT_NONE;
 	s->step = 0;
-	s->until = INT64_MIN;
 	return 1;
 }
 
@@ -324,16 +322,11 @@ static int
 stream_advance(struct ks_source *src)
 {
 	struct stream *s = stream_of(src);
-	int rc;
 
 	/* Where clocks were set back, there are samples of these times again behind the interval. */
 	if (s->is_interval && s->machine.time >= s->window.to)
 		return 0;
-	do
-		rc = next_sample(s);
-	while (rc > 0 && s->machine.time < s->until);
-	s->until = INT64_MIN;
-	return rc;
+	return next_sample(s);
 }
 
 /* True if the file of a number is the one that is open, with that window. */
@@ -580,7 +573,6 @@ read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 	s->window.most = past->most;
 	s->window.host = s->host;
 	s->times.start = &s->window.start;
-	s->until = INT64_MIN;
 	if (past->at != NULL) {
 		if (read_end(s, past, past->at, INT64_MIN, &time) != 0 || find_interval(s, time, past->interval, &found) != 0)
 			return -1;
@@ -588,13 +580,16 @@ read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 			add_note(&s->notes, ks_when_remark(remark, past->at, time, KS_WHEN_TWICE));
 		*first = found.file;
 		s->window.from = found.from;
-		s->window.to = s->until = found.to;
+		s->window.to = found.to;
 		s->is_interval = true;
+		s->is_pair = past->interval == 0;
 		return 0;
 	}
 	if ((past->from != NULL && read_time(s, past, past->from, INT64_MIN, &s->window.from) != 0) ||
 	    (past->to != NULL && read_end(s, past, past->to, s->window.from, &s->window.to) != 0))
 		return -1;
+	if (s->window.from > s->window.to)
+		return ks_fail(EINVAL, "from '%.40s' to '%.40s': the second time is before the first one", past->from, past->to);
 	s->from_text = past->from != NULL ? strdup(past->from) : NULL;
 	s->to_text = past->to != NULL ? strdup(past->to) : NULL;
 	s->window.from_text = s->from_text;
