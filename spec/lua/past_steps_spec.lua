@@ -163,6 +163,8 @@ describe("the past of the screen", function()
     assert.equal("200 from 140", interval())
     assert(p:to(START + 30))
     assert.equal("30 from 0", interval())
+    p = assert(past.open({ capture = dir .. "/a.rec", step = 60, from = tostring(START + 20), at = START + 20 }))
+    assert.equal("80 from 20", interval())
   end)
 
   it("stays at both ends", function()

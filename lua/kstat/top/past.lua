@@ -88,6 +88,9 @@ local function arrive(self, n, message)
     self.length = self.is_cut and self.length or self.chain:time_of_day() - before
   end
   self.time = n and self.chain:time_of_day() or self.time
+  if self.seconds and self.length > 0 then
+    self.width = math.max(1, math.floor(self.seconds / self.length + 0.5))
+  end
   return n and true, message
 end
 
@@ -190,10 +193,13 @@ function moment:to(time)
   if not ok then
     return nil, message
   elseif math.abs(time - self.time) > self.length then
-    local width = self.width
-    self.width = 1
-    remark, self.width = look_around(self, time) or remark, width
-    settle(self, locate(self, self.time, width + 1))
+    local width, seconds = self.width, self.seconds
+    self.width, self.seconds = 1, nil
+    remark = look_around(self, time) or remark
+    self.width, self.seconds = width, seconds
+    if seconds then
+      settle(self, locate(self, self.time, width + 1))
+    end
   end
   return true, remark
 end
@@ -323,7 +329,7 @@ function past.open(source)
   end
   local self = setmetatable({ chain = ks, source = bounded, first = ks:time_of_day(),
     reference = not source.capture and os.time() or nil,
-    length = 0, width = 1 }, moment)
+    length = 0, width = 1, seconds = source.step }, moment)
   local n
   n, message = locate(self, math.huge, 2)
   if n == 0 then
@@ -332,9 +338,6 @@ function past.open(source)
   local ok
   ok, message = arrive(self, n, message)
   self.last = self.time
-  if source.step and self.length > 0 then
-    self.width = math.max(1, math.floor(source.step / self.length + 0.5))
-  end
   local at = source.at or not (source.from or source.to) and os.getenv("KSTAT_AT")
   if ok and at then
     ok, message = self:to(at)
@@ -343,6 +346,8 @@ function past.open(source)
   if not ok then
     ks:close()
     return nil, message, errname
+  elseif source.step and self.time == self.first then
+    self:step(1) -- where a time begins its first interval is shown
   end
   return self, message
 end
