@@ -19,6 +19,12 @@ local OF_KSTATS = { "rate(requests, 10m)", "inflight ago 1h", "changes(inflight,
   "since(requests, 4h)", "trend(inflight, 2h)", "rate(requests) / (rate(requests) ago 1d)",
   "inflight / sum(inflight) over all" }
 
+local OF_PERIODS = { "sum(rate(requests)) by (time(3600))", "max(sum(inflight)) by (hour)",
+  "sum(delta(errors)), p99(rate(requests)) by (time(86400), name)",
+  "100 * sum(rate(requests)) / sum(rate(requests)) over all by (hour, name)",
+  "top 3 sum(delta(requests)) by (name, hour)",
+  "sum(resets(requests, 1h)) by (time(86400)) having sum(resets(requests, 1h)) > 0" }
+
 -- Answers are texts by the time and the row.
 local function note(answers, time, row, value)
   if type(value) == "number" then
@@ -38,15 +44,25 @@ local function of_command(question)
   return answers
 end
 
-local function of_module(question)
-  local answers, agg, ks = {}, assert(kstat.aggregate(question)), assert(kstat.open({ capture = RECORDING }))
+-- Adds all, and calls a function after each tick.
+local function asked(question, after)
+  local agg, ks = assert(kstat.aggregate(question)), assert(kstat.open({ capture = RECORDING }))
   for now, prev in kstat.every(STEP, nil, { chain = ks }) do
-    agg:clear():add(prev and now - prev or now:since_creation())
+    agg:add(prev and now - prev or now:since_creation())
+    after(agg, now)
+  end
+  ks:close()
+  return agg
+end
+
+local function of_module(question)
+  local answers = {}
+  asked(question, function(agg, now)
     for key, value in agg:each() do
       note(answers, now.time_of_day, key[key.n], value)
     end
-  end
-  ks:close()
+    agg:clear()
+  end)
   return answers
 end
 
@@ -71,6 +87,14 @@ describe("a question about dirty data has the same answer everywhere:", function
       assert.is_truthy(next(want), question)
       assert.same(want, of_module(question .. " by (name)"), question)
       assert.same(want, of_report(question, true), question)
+    end
+  end)
+
+  it("of periods", function()
+    for _, question in ipairs(OF_PERIODS) do
+      local want = run.shell(("%s/kstat -r %s -pa '%s' %d 2>/dev/null"):format(run.bin, RECORDING, question, STEP)).out
+      assert.matches("\t%d", want, question)
+      assert.equal(want, (asked(question, function() end):render("parseable")), question)
     end
   end)
 

@@ -349,6 +349,7 @@ local function sliding(set, context, group, feed, read, owner)
       feed(series, row)
       row.kstat = k
     end
+    set.fed, set.series = k, series
     return series
   end
   local list = group and context.group.sets or clock.sets
@@ -359,7 +360,7 @@ local function sliding(set, context, group, feed, read, owner)
     elseif type(row.kstat) ~= "userdata" then
       error(("%s() follows the kstat of a row, and this row has none"):format(set.name), 0)
     end
-    return read(set.feed(row), row)
+    return read(rawequal(set.fed, row.kstat) and set.series or set.feed(row), row)
   end
 end
 
