@@ -213,32 +213,31 @@ local function read(source, row, list)
   return core.numbers(as_now and k:now() or k, list, row.names, values, source.rate)
 end
 
--- The line about numbers of several units, which stand in `units` by their names, in their order.
-local function tell_units(source, units, kind)
-  local told = {}
-  for i = 1, math.min(units.n, 8) do
-    local name, unit = units[i], units[units[i]]
-    local ends = unit ~= "" and (i == units.n or units[units[i + 1]] ~= unit)
-    told[i] = ends and ("%s (%s)"):format(name, unit) or name
+-- The line about numbers of several units: names in their order, and the unit `of` each.
+local function tell_units(source, units)
+  local told, names, of = {}, units.names, units.of
+  for i = 1, math.min(#names, 8) do
+    local ends = of[names[i]] ~= "" and of[names[i + 1]] ~= of[names[i]]
+    told[i] = ends and ("%s (%s)"):format(names[i], of[names[i]]) or names[i]
   end
   return ("%s of what? %s, …: units differ; type one, such as %s(%s)"):format(source.title, table.concat(told, ", "),
-    source.title, (kind == "counter" and "rate(%s)" or "%s"):format(units[1]))
+    source.title, (units.kind == "counter" and "rate(%s)" or "%s"):format(names[1]))
 end
 
 -- Notes the units of numbers that are reduced together, and what is wrong if they are not one.
 local function check_units(self, group, source, k, names, n)
-  local units, differ, kind = group.units or { n = 0 }, false, nil
+  local units, differ = group.units or { names = {}, of = {} }, false
   group.units = units
   for i = 1, n do
     local name = names[i]
-    if units[name] == nil then
-      local known = core.kstat_methods.meta(k, name)
-      units[name], units.n, kind = known and known.unit or "", units.n + 1, kind or known and known.kind
-      units[units.n] = name
-      differ = differ or units[name] ~= units[units[1]]
+    if not units.of[name] then
+      local known = core.kstat_methods.meta(k, name) or {}
+      units.of[name], units.kind = known.unit or "", units.kind or known.kind
+      units.names[#units.names + 1] = name
+      differ = differ or units.of[name] ~= units.of[units.names[1]]
     end
   end
-  self.problem = self.problem or differ and tell_units(source, units, kind) or nil
+  self.problem = self.problem or differ and tell_units(source, units) or nil
 end
 
 -- Adds the kstat of a row to the groups that it belongs to, and to groups within. Returns how many values it had. Where
@@ -416,9 +415,8 @@ function methods.add_value(self, key, value, time)
   end
   local clock = self.clock
   clock.time = self.is_over_time and (time or core.hrtime()) or clock.time
-  local path = {}
+  local path = groups.path_of(self, key)
   for i, column in ipairs(self.path) do
-    path[i] = key[column]
     if path[i] == nil or path[i] ~= path[i] then
       error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
     end

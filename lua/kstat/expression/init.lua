@@ -197,7 +197,7 @@ expression.refuse = refuse
 
 -- The line about a function that there is not.
 local function no_function(name)
-  local all = { ["if"] = true, median = true }
+  local all = { ["if"] = true }
   for _, list in ipairs({ MODES, FUNCTIONS, require("kstat.reducers").KINDS,
     require("kstat.expression.grammar").WORDS, require("kstat.expression.reduction").OVER_TIME }) do
     for known in pairs(list) do

@@ -377,10 +377,8 @@ end
 --- The values of a reducer alone, of an item: every number, or for count the kstats.
 function reduction.reducer(tree, context, build)
   local reducer, problem = reducers.make(tree.value, {})
-  if not reducer then
-    refuse(tree, "%s", problem)
-  end
-  return of_group(reducer, tree.value ~= "count" and { tag = "all" } or nil, context, build), reducer
+  reducer = reducer or refuse(tree, "%s", problem)
+  return of_group(reducer, tree.value ~= "count" and { tag = "all" } or nil, context, build)
 end
 
 return reduction
