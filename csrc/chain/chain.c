@@ -409,21 +409,13 @@ ks_chain_is_replay(kstat_ctl_t *kc)
 }
 
 bool
-ks_chain_is_cut(kstat_ctl_t *kc)
+ks_chain_is_cut(kstat_ctl_t *kc, bool *is_restarted)
 {
 	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
+	enum ks_cut cut = src != NULL && src->ops->cut != NULL ? src->ops->cut(src) : KS_CUT_NONE;
 
-	if (src == NULL)
-		return ks_chain_of(kc)->updated.is_cut;
-	return src->ops->cut != NULL && src->ops->cut(src) != KS_CUT_NONE;
-}
-
-bool
-ks_chain_is_restarted(kstat_ctl_t *kc)
-{
-	struct ks_source *src = ks_replay_source(ks_chain_of(kc));
-
-	return src != NULL && src->ops->cut != NULL && src->ops->cut(src) == KS_CUT_BOOT;
+	*is_restarted = cut == KS_CUT_BOOT;
+	return src == NULL ? ks_chain_of(kc)->updated.is_cut : cut != KS_CUT_NONE;
 }
 
 bool

@@ -108,12 +108,10 @@ bool ks_chain_is_replay(kstat_ctl_t *kc);
 
 /*
  * True if the sample of a replay makes no difference with the one before: a start of the machine or a gap lies between; of
- * a live chain, if the last update came behind a gap, as of a process that was stopped, or a machine that slept.
+ * a live chain, if the last update came behind a gap, as of a process that was stopped, or a machine that slept. Stores
+ * whether a replay's machine was started again.
  */
-bool ks_chain_is_cut(kstat_ctl_t *kc);
-
-/* True if that is because the machine was started again. */
-bool ks_chain_is_restarted(kstat_ctl_t *kc);
+bool ks_chain_is_cut(kstat_ctl_t *kc, bool *is_restarted);
 
 /* True if the replay is one interval, ks_past.at: the samples from its first one to its last one. */
 bool ks_chain_is_interval(kstat_ctl_t *kc);

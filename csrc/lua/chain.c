@@ -473,10 +473,10 @@ CHAIN_PREDICATE(damaged)
 static int
 chain_is_cut(lua_State *L)
 {
-	kstat_ctl_t *kc = ks_lua_checkchain(L, 1)->kc;
+	bool is_restarted;
 
-	lua_pushboolean(L, ks_chain_is_cut(kc));
-	lua_pushboolean(L, ks_chain_is_restarted(kc));
+	lua_pushboolean(L, ks_chain_is_cut(ks_lua_checkchain(L, 1)->kc, &is_restarted));
+	lua_pushboolean(L, is_restarted);
 	return 2;
 }
 
