@@ -42,23 +42,17 @@ function blocks.times(ks)
   return times, cuts
 end
 
-local function is_whole(block, cuts)
-  for i = block[1] + 1, block[2] do
-    if cuts[i] then
-      return false
-    end
-  end
-  return true
-end
-
 -- Of a span's samples, first to last, n blocks of so many intervals each, as evenly as they lie: { first, last }.
 -- Those with a gap or a start of the machine in them are left out.
 local function divide(first, last, n, length, cuts)
   local list = {}
   for i = 1, n do
     local from = first + math.floor((i - 1) * (last - length - first) / math.max(n - 1, 1) + 0.5)
-    local block = { from, from + length }
-    list[#list + 1] = is_whole(block, cuts) and block or nil
+    local is_whole = true
+    for at = from + 1, from + length do
+      is_whole = is_whole and not cuts[at]
+    end
+    list[#list + 1] = is_whole and { from, from + length } or nil
   end
   return list
 end

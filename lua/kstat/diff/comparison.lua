@@ -16,16 +16,11 @@ local TOLD_BLOCKS = 5 -- with fewer of each no difference is significant
 local CHANGE = 0.2 -- of the greater figure
 local DISCOVERY = 0.05 -- the share of false discoveries
 
+local unpack = table.unpack or unpack
+
 -- Whether all figures of both spans are equal.
 local function stands_still(before, now)
-  for _, list in ipairs({ before, now }) do
-    for i = 1, #list do
-      if list[i] ~= before[1] then
-        return false
-      end
-    end
-  end
-  return true
+  return math.min(math.min(unpack(before)), unpack(now)) == math.max(math.max(unpack(before)), unpack(now))
 end
 
 -- The figure that stands for a span: what somebody used is what all of it was; what is held in bytes is what was held

@@ -206,15 +206,12 @@ end
 
 -- --- for programs -----------------------------------------------------------------------------------
 
-local function time(result, at)
-  return at and result.times[at]
-end
-
 --- JSON, a line for each: `kind` is "came", "went", "came and went", "restarted", "changed" or "differs".
 -- @tparam table result of kstat.diff.comparison
 -- @treturn string
 function output.json(result)
   local out = {}
+  local function time(at) return at and result.times[at] end
   local function add(keys, ...)
     local object = { ... }
     object.keys = keys
@@ -223,17 +220,17 @@ function output.json(result)
   for _, line in ipairs(result.news) do
     local process = line.process
     add({ "kind", "module", "process", "n", "time", "cpu", "bytes", "memory" }, line.what, line.module, process, line.n,
-      time(result, line.at), process and line.cpu, process and line.bytes, process and line.memory)
+      time(line.at), process and line.cpu, process and line.bytes, process and line.memory)
   end
   for _, change in ipairs(result.changed) do
-    add({ "kind", "statistic", "time", "base", "window" }, "changed", change.name, time(result, change.at),
+    add({ "kind", "statistic", "time", "base", "window" }, "changed", change.name, time(change.at),
       change.before, change.now)
   end
   for group, leader in ipairs(result.leaders) do
     for i = 0, #leader.others do
       local row = i == 0 and leader or leader.others[i]
       add({ "kind", "statistic", "group", "time", "since", "base", "window", "unit", "rate", "p", "weight" }, "differs",
-        row.name, group, time(result, row.onset), row.since, row.base, row.window, row.unit, row.counter, row.p,
+        row.name, group, time(row.onset), row.since, row.base, row.window, row.unit, row.counter, row.p,
         row.weight)
     end
   end
