@@ -7,7 +7,6 @@
 local chain = require("kstat.chain")
 local core = require("kstat.core")
 local order = require("kstat.top.order")
-local selector = require("kstat.selector")
 local text = require("kstat.text")
 local tool = require("kstat.tool")
 
@@ -117,16 +116,9 @@ end
 
 -- Whether a process still is the one that was shown: numbers are used again.
 local function is_same(process)
-  local only = selector.list({ module = "process", instance = process.pid, class = "process" })
-  local ks = chain.open({ proc = "/proc", only = only })
-  local same = false
-  if ks then
-    for k in ks:each() do
-      same = same or k.class == "process" and k.instance == process.pid and k.crtime == process.crtime
-    end
-    ks:close()
-  end
-  return same
+  local ks = chain.open({ proc = "/proc", only = { module = "process", instance = process.pid, class = "process" } })
+  local k = ks and ks:lookup("process", process.pid)
+  return k ~= nil and k.crtime == process.crtime
 end
 
 local function send(app, list, typed)
