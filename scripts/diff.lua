@@ -47,6 +47,18 @@ local function open(given, times)
   return ks or tool.stop(status, message)
 end
 
+local status = 0
+
+-- The times of the samples, and the cuts between them.
+local function times_of(ks)
+  local times, cuts = blocks.times(ks)
+  if ks:damaged() then
+    status = 3
+    tool.warnings(ks)
+  end
+  return times, cuts
+end
+
 local function date(time)
   return os.date("%Y-%m-%d %H:%M:%S", math.floor(time))
 end
@@ -66,7 +78,7 @@ end
 -- When the window begins and ends. seconds: how long it is; nil: five minutes, and the last third of what is shorter.
 local function window_of(given, seconds)
   local is_named = given.from or given.to or given.at
-  local times = is_named and blocks.times(open(given, { from = given.from, to = given.to, at = given.at,
+  local times = is_named and times_of(open(given, { from = given.from, to = given.to, at = given.at,
     interval = given.at and seconds }))
   if is_named and (seconds or not given.at) then
     return times[1], times[#times]
@@ -96,7 +108,7 @@ local function within(given, seconds)
     end
   end
   local range = { from = math.min(start, from), to = math.max(stop, to) }
-  local times, cuts = blocks.times(open(given, range))
+  local times, cuts = times_of(open(given, range))
   return { open = function() return open(given, range) end, times = times, base_times = times, cuts = cuts,
     base_cuts = cuts, window = span("window", times, from, to), base = span("base", times, start, stop) }
 end
@@ -108,7 +120,7 @@ local function between(given, ...)
     local one = { replay = { file }, host = given.host }
     local function open_one() return open(one, {}) end
     list[i] = { open = open_one }
-    list[i].times, list[i].cuts = blocks.times(open_one())
+    list[i].times, list[i].cuts = times_of(open_one())
   end
   local before, after = list[1], list[2]
   return { open = after.open, times = after.times, cuts = after.cuts, window = { 1, #after.times },
@@ -144,7 +156,7 @@ local function main()
   end
   tool.write(given.json and output.json(result) or output.text(result, given.all))
   tool.flush()
-  return 0
+  return status
 end
 
 return tool.run("diff", main)
