@@ -46,6 +46,22 @@ describe("control groups of a tree", function()
     end)
   end
 
+  it("are read by use with all that its rules name", function()
+    local catalogue, needed = run.read_file("doc/kstats.md"), {}
+    for _, selector in ipairs(require("kstat.use.cgroup").select) do
+      for stat in (selector.reads or ""):gmatch("[^,]+") do
+        needed[stat] = true
+      end
+    end
+    local rules = run.read_file("lua/kstat/use/cgroup.lua") .. run.read_file("lua/kstat/use/culprits.lua")
+    for _, class in ipairs({ "cgroup", "cgroup_memory" }) do
+      local section = catalogue:match("\n## `" .. class .. ":N:NAME`(.-)\n## ")
+      for stat in section:gmatch("\n| `([%w_]+)`") do
+        assert.is_true(needed[stat] or not rules:find('"' .. stat .. '"', 1, true), stat)
+      end
+    end
+  end)
+
   it("have the same names of statistics in both versions", function()
     local of_v2 = group_stats(tree("cgroup-v2"))
     for id in pairs(group_stats(tree("cgroup-v1"))) do

@@ -55,7 +55,8 @@ local function compare(row, limit, value)
   local threshold = limit.warning or limit.critical
   local share = threshold and value / threshold or 0
   if threshold and share > (row.nearest_share or -1) then
-    row.nearest, row.nearest_share = { limit = limit, value = value }, share
+    row.nearest, row.nearest_share = row.nearest or {}, share
+    row.nearest.limit, row.nearest.value = limit, value
   end
 end
 
