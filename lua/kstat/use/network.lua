@@ -12,7 +12,7 @@ local limits = {
   { "link", "saturation", "dropped", unit = "%", critical = 2,
     file = "/proc/net/dev: drop of what was sent; rx_missed_errors; drops of the queueing discipline (netlink)",
     reason = "Share of the packets for which there was no room. TCP is slow from 1 or 2 % on. Less than one a " ..
-      "second is not counted." },
+      "second is not counted, nor what is sent to a link without a carrier." },
   { "link", "saturation", "unwanted", unit = "per s", warning = 100, quiet = true,
     file = "/proc/net/dev: drop of what was received",
     reason = "Packets that arrived and were dropped by the kernel, mostly of protocols that nobody here has (LLDP, " ..
@@ -92,11 +92,11 @@ local function one(d, k)
   local packets = count(k, "ipackets64", "opackets64") or count(k, "ipackets", "opackets")
   local missed, received = count(k, "rx_missed_errors"), count(k, "norcvbuf")
   local dropped = sum_of({ k, (d:lookup("qdisc", 0, k.name)) }, "noxmtbuf", "drops", "rx_missed_errors")
-  if dropped and k.elapsed and dropped < k.elapsed then
+  local up = now(k, "link_state")
+  if dropped and k.elapsed and (dropped < k.elapsed or up == 0) then
     dropped = 0
   end
   local unwanted = received and math.max(received - (missed or 0), 0)
-  local up = now(k, "link_state")
   return {
     speed = speed and speed > 0 and k.elapsed and percent(bytes and 8 * bytes, speed * k.elapsed) or nil,
     dropped = dropped == 0 and 0 or percent(dropped, packets and dropped and packets + dropped),

@@ -112,8 +112,8 @@ function rows.title(row)
 end
 
 -- Why nobody can be named, by resource; of others the name of the row says what is sick.
-local NOBODY = { network = "the kernel counts for all connections together", clock = "who kept it is not known",
-  table = "the kernel counts for all together", swap = "the kernel counts for all together" }
+local NOBODY = { network = "it is counted for all sockets together", clock = "who kept it is not known",
+  table = "it is counted for all together", swap = "it is counted for all together" }
 
 --- Completes a row: what is too much, and who is to blame for it, which is found only now.
 -- @tparam table row of measure() or states()

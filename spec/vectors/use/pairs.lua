@@ -58,7 +58,12 @@ end
 
 local TURNS = { ["sys/block/sda/queue/rotational"] = "1\n" }
 local FAR_AHEAD = { ["sys/block/sda/queue/read_ahead_kb"] = "8192\n" }
--- A group that uses half of its limit, which it met n times, while somebody waited for memory for that share of time
+local function carrier(n)
+  return { ["sys/class/net/eth0/carrier"] = n .. "\n",
+    ["sys/class/net/eth0/operstate"] = n == 1 and "up\n" or "down\n" }
+end
+
+-- A group that uses half of its limit, which it met n times, while somebody waited for memory for that share of it
 local function group(n, share)
   local at = "sys/fs/cgroup/system.slice/web.service/memory."
   return { [at .. "current"] = "50\n", [at .. "max"] = "100\n", [at .. "events"] = ("max %d\noom_kill 0\n"):format(n),
@@ -167,6 +172,12 @@ return {
       to = { ["proc/net/dev"] = net(9000, 200, 0, 40) } },
     well = { row = "link eth0", state = "ok", from = { ["proc/net/dev"] = net(0, 0, 0, 0) },
       to = { ["proc/net/dev"] = net(9000, 200, 20, 0) } } },
+  { rule = "link dropped, with a carrier", situation = "a full queue; a veth whose other end is set down: " ..
+      "its router solicitations are dropped",
+    sick = { row = "link eth0", state = "critical", why = "dropped 100", both = carrier(1),
+      from = { ["proc/net/dev"] = net(0, 0, 0, 0) }, to = { ["proc/net/dev"] = net(0, 0, 0, 10) } },
+    well = { row = "link eth0", state = "ok", both = carrier(0), from = { ["proc/net/dev"] = net(0, 0, 0, 0) },
+      to = { ["proc/net/dev"] = net(0, 0, 0, 10) } } },
   { rule = "link unwanted", situation = "a broadcast storm of a protocol that nobody has; LLDP, CDP, STP",
     sick = { row = "link eth0", state = "warning", why = "unwanted 500 per s",
       from = { ["proc/net/dev"] = net(0, 0, 0, 0) }, to = { ["proc/net/dev"] = net(9000, 6000, 5000, 0) } },

@@ -67,8 +67,9 @@ local function choose(list, room)
       busiest.is_always, busiest.of_many = true, n >= MANY and (" of %d"):format(n) or ""
     end
   end
+  local is_contained = list[1] and list[#list].of_host
   for _, row in ipairs(list) do
-    row.is_always = row.is_always or false
+    row.is_always = row.is_always or is_contained and row.resource == "cgroup" and row.name == "/" or false
   end
   in_order(list)
   local chosen = {}
