@@ -19,22 +19,18 @@ local tool = require("kstat.tool")
 local is_replay
 local plain = {} -- what those keep who have no screen
 
--- Tells those who ask for processes, and on a terminal those who look at all resources, that a recording has none:
--- processes are in it only if they were named.
-local function check_processes(d, options)
-  local wanted = #options.operands == 0 and core.terminal(2) ~= nil
-  for _, operand in ipairs(options.operands) do
-    wanted = wanted or operand == "process"
-  end
-  if wanted and is_replay and not tool.format(options) and #d:select({ class = "process" }) == 0 then
+-- Tells people once what the verdict on the whole machine goes without; and those who ask for processes, and on a
+-- terminal those who look at all resources, that a recording has none: they are in it only if they were named.
+local function check_lacks(d, list, options)
+  local operands = options.operands
+  local wanted = operands[1] == nil and core.terminal(2) ~= nil or operands[1] and
+    (" " .. table.concat(operands, " ") .. " "):find(" process ", 1, true)
+  if plain.told or tool.format(options) then
+    return
+  elseif is_replay and wanted and #d:select({ class = "process" }) == 0 then
     tool.warn_later({ "this recording has no processes; record with: " ..
       "kstatlua record -o FILE '*' process 'process::*,fd' 10" })
-  end
-end
-
--- Tells people once what the verdict on the whole machine goes without.
-local function check_lacks(d, list, options)
-  if not (plain.told or is_replay or tool.format(options) or options.operands[1]) then
+  elseif not (is_replay or operands[1]) then
     plain.told = true
     tool.warn_later(reader.lacks(d, list))
   end
@@ -71,7 +67,6 @@ local function make_rows(d, now, prev, options)
     screen.recent:add(prev.time_of_day, now.time_of_day, list)
   end
   tell_since(d, now, prev, list, options)
-  check_processes(d, options)
   if prev and not most then
     check_lacks(d, list, options)
   end

@@ -136,41 +136,19 @@ function culprits.memory(d)
   end
 end
 
---- The control groups that met their limit of memory.
+--- Who makes the machine swap, or others wait for memory: the control groups that met their limit of it, or else the
+-- processes that read most pages from disks because they were not in memory.
 -- @tparam difference d
+-- @bool[opt=false] or_most or else those that hold most memory; they are no reason to swap
 -- @treturn function
-function culprits.limited(d)
-  return culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
-    function(n) return ("%.0f times/s at its limit"):format(n) end)
-end
-
---- The processes that read most pages from disks because they were not in memory.
--- @tparam difference d
--- @treturn function
-function culprits.faulting(d)
+function culprits.swapping(d, or_most)
   return function()
-    return top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, p.majf) end, culprits.name,
-      function(n) return ("%.0f faults/s"):format(n) end,
-      figures.per_second(d:lookup("unix", 0, "vm_events"), "pgmajfault"))
+    return culprits.groups(d, function(k) return figures.per_second(k, "memory_max_events") end,
+      function(n) return ("%.0f times/s at its limit"):format(n) end)() or
+      top(all_processes(d, { majf = "majf" }), function(p) return per_second(p, p.majf) end, culprits.name,
+        function(n) return ("%.0f faults/s"):format(n) end,
+        figures.per_second(d:lookup("unix", 0, "vm_events"), "pgmajfault")) or or_most and culprits.memory(d)() or nil
   end
-end
-
---- Who makes others wait for memory: the control groups that met their limit of it; or else the processes that read
--- most pages from disks because they were not in memory; or else those that hold most memory.
--- @tparam difference d
--- @treturn function
-function culprits.pressure(d)
-  local swapping = culprits.swapping(d)
-  return function() return swapping() or culprits.memory(d)() end
-end
-
---- Who makes the machine swap: the control groups that met their limit of memory, or else the processes that read most
--- pages from disks. Who merely holds much memory is not named.
--- @tparam difference d
--- @treturn function
-function culprits.swapping(d)
-  local limited, faulting = culprits.limited(d), culprits.faulting(d)
-  return function() return limited() or faulting() end
 end
 
 --- The programs that have most threads, all their processes together.

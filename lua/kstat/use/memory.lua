@@ -72,7 +72,7 @@ local function measure(d, add)
   local waits = share(pressure, "some_nsec")
   local left = percent(available, total)
   local is_short = not left or left < SHORT or (waits or 0) >= WAITS
-  local users, swapping = culprits.pressure(d), culprits.swapping(d)
+  local users, swapping = culprits.swapping(d, true), culprits.swapping(d)
   local elsewhere, node = foreign(d)
   local function broken(what)
     local n, k = figures.most(controllers, function(k) return count(k, what) end)
