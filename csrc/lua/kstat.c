@@ -193,6 +193,12 @@ push_field(lua_State *L, struct ks_lua_kstat *u, const char *key)
 		ks_lua_pushi64(L, k->ks_snaptime);
 	else if (is(key, "writable"))
 		lua_pushboolean(L, k->ks_flags & KSTAT_FLAG_WRITABLE);
+	else if (is(key, "kid"))
+		lua_pushinteger(L, k->ks_kid);
+	else if (is(key, "flags"))
+		lua_pushinteger(L, k->ks_flags);
+	else if (is(key, "ndata"))
+		lua_pushinteger(L, k->ks_ndata);
 	else if (is(key, "publisher") || is(key, "publisher_uid") || is(key, "publisher_pid"))
 		push_publisher(L, u, key + sizeof("publisher") - 1);
 	else if (differs && is(key, "elapsed"))
@@ -254,26 +260,12 @@ kstat_tostring(lua_State *L)
 	return 1;
 }
 
-/* The same kstat of the same moment. */
-static int
-kstat_eq(lua_State *L)
-{
-	struct ks_lua_kstat *a = ks_lua_checkkstat(L, 1);
-	struct ks_lua_kstat *b = ks_lua_testudata(L, 2, KS_LUA_KSTAT);
-
-	lua_pushboolean(L, b != NULL && a->origin == b->origin && a->chain == b->chain &&
-	    (a->origin != KS_LUA_LIVE || a->head.ks_kid == b->head.ks_kid) && a->delta.now == b->delta.now &&
-	    a->delta.prev == b->delta.prev);
-	return 1;
-}
-
 void
 ks_lua_add_kstat(lua_State *L)
 {
 	static const luaL_Reg meta[] = {
 		{ "__newindex", kstat_newindex },
 		{ "__tostring", kstat_tostring },
-		{ "__eq", kstat_eq },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg methods[] = {

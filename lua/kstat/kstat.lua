@@ -10,17 +10,18 @@
 -- `k:get("name")` finds a statistic of such a name. Of a mistyped one a line on
 -- standard error says what was probably meant.
 --
--- Fields of a kstat: `module` (string): the driver or subsystem, `instance` (integer): its number, `name` (string): its
--- own name, `class` (string): of kstats of one kind, `type` ("raw"|"named"|"intr"|"io"|"timer"): how its data are laid
--- out, `crtime` (number): when it was created, in seconds, `snaptime` (?number): when it was read, in seconds; nil
--- before the first read, `crtime_ns` (integer) and `snaptime_ns` (?integer): the same in exact nanoseconds, `writable`
--- (boolean): whether `k:write` may be used; `publisher` (?string), the name of the publication that it belongs to
--- (kstat_publish), `publisher_uid` (?integer), the number of the user who owns that, and `publisher_pid` (?integer),
--- the process that opened it, while the chain has the kstat: nil for kstats of the machine, and of older recordings.
--- `tostring(k)` is "module:instance:name". In a recording of several machines (kstatlua convert) each kstat has the
--- statistic `host`. In a difference also `elapsed` (?number) and `elapsed_ns` (?integer): between the two snaptimes, in
--- seconds and in nanoseconds, and `reset` (?boolean), true if the kstat was created anew in between and counts from
--- then.
+-- Fields of a kstat: `module` (string): the driver or subsystem, `instance` (integer): its number, `name` (string):
+-- its own name, `class` (string): of kstats of one kind, `type` ("raw"|"named"|"intr"|"io"|"timer"): how its data are
+-- laid out, `crtime` (number): when it was created, in seconds, `snaptime` (?number): when it was read, in seconds;
+-- nil before the first read, `crtime_ns` (integer) and `snaptime_ns` (?integer): the same in exact nanoseconds,
+-- `writable` (boolean): whether `k:write` may be used; `kid`, `flags` and `ndata` (integer): those of the header, as C
+-- has it: its number in the chain, `KSTAT_FLAG_*`, how many records or bytes; `publisher` (?string), the name of the
+-- publication that it belongs to (kstat_publish), `publisher_uid` (?integer), the number of the user who owns that,
+-- and `publisher_pid` (?integer), the process that opened it, while the chain has the kstat: nil for kstats of the
+-- machine, and of older recordings. `tostring(k)` is "module:instance:name". In a recording of several machines
+-- (kstatlua convert) each kstat has the statistic `host`. In a difference also `elapsed` (?number) and `elapsed_ns`
+-- (?integer): between the two snaptimes, in seconds and in nanoseconds, and `reset` (?boolean), true if the kstat was
+-- created anew in between and counts from then.
 -- @table kstat
 
 local core = require("kstat.core")

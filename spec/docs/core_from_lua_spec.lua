@@ -47,8 +47,8 @@ describe("the table of the core's functions in the reference", function()
     local definitions = run.shell("cat " .. run.build .. "/definitions/*.lua").out
     for _, row in ipairs(rows) do
       for name in row.lua:gmatch("`%l+:(%l[%w_]*)`") do
-        assert.truthy(definitions:find("[:.]" .. name .. "%f[^%w_]")
-          or definitions:find("@field " .. name, 1, true), row.lua)
+        assert.truthy(definitions:find("[:.]" .. name .. "%f[^%w_]") or definitions:find("@field " .. name, 1, true),
+          row.lua)
       end
       for name in row.lua:gmatch("`kstat%.([%w_.]+)%(%)`") do
         local found = require("kstat")

@@ -607,6 +607,8 @@ describe("the path", function()
     local d = ks:sample():since_creation()
     assert.equal(d:lookup("cpu_stat", 0):rate("syscall"), d.cpu_stat[0].cpu_stat0:rate("syscall"))
     assert.is_nil(leaf.nothing)
+    assert.same({ k.kid, k.flags, k.ndata }, { leaf.kid, leaf.flags, leaf.ndata })
+    assert.is_true(k.kid > 0 and k.ndata > 0 and k.flags % 1 == 0)
   end)
 
   it("and lookup give one object for one kstat, which can be the key of a table", function()

@@ -1,7 +1,4 @@
-/*
- * sys/arb.h - the header that FreeBSD's stats(3) includes for its trees, which are no part of the interface here:
- * statsblob(3) says so under "Differences". SPDX-License-Identifier: MIT
- */
+/* sys/arb.h - what stats(3) includes for its trees: see "Differences" in statsblob(3). SPDX-License-Identifier: MIT */
 #ifndef SYS_ARB_H
 #define SYS_ARB_H
 #endif

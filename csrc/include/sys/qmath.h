@@ -23,19 +23,15 @@ typedef long double stats_q_wide_;
 #endif
 
 #define Q_NCBITS 3u
-#define Q_BT(q) __typeof__(q)
-#define Q_TC(q, v) ((Q_BT(q))(v))
+#define Q_TC(q, v) ((__typeof__(q))(v))
 #define Q_NTBITS(q) ((unsigned)sizeof(q) * 8u)
 #define Q_SIGNED(q) (Q_TC(q, -1) < 1)
-#define Q_SIGNSHFT(q) (Q_NTBITS(q) - 1u)
 #define Q_LTZ(q) (Q_SIGNED(q) && (int64_t)(q) < 0)
 #define Q_GCVAL(q) ((unsigned)(q) & 7u)
 #define Q_NFCBITS(q) ((Q_GCVAL(q) % 4u + 1u) * (Q_GCVAL(q) > 3u ? 16u : 2u))
 #define Q_MAXNFBITS(q) (Q_NTBITS(q) - Q_NCBITS - (unsigned)Q_SIGNED(q))
 #define Q_NFBITS(q) (Q_NFCBITS(q) < Q_MAXNFBITS(q) ? Q_NFCBITS(q) : Q_MAXNFBITS(q))
 #define Q_NIBITS(q) (Q_MAXNFBITS(q) - Q_NFBITS(q))
-#define Q_RPSHFT(q) (Q_NCBITS + Q_NFBITS(q))
-#define Q_PRECEQ(q, r) (Q_NFBITS(q) == Q_NFBITS(r))
 #define Q_GIFABSVAL(q) (((uint64_t)(q) << (64u - Q_MAXNFBITS(q) - Q_NCBITS)) >> (64u - Q_MAXNFBITS(q)))
 #define Q_GIFVAL(q) (Q_LTZ(q) ? -(int64_t)Q_GIFABSVAL(q) : (int64_t)Q_GIFABSVAL(q))
 #define Q_GIABSVAL(q) (Q_GIFABSVAL(q) >> Q_NFBITS(q))
@@ -57,25 +53,23 @@ stats_q_scale_(int64_t x, int64_t y, int64_t d)
 	return v >= Q_FAR_ ? Q_FAR_ : v <= -Q_FAR_ ? -Q_FAR_ : (int64_t)v;
 }
 
-/* The word of a value in units of the last fractional bit. */
+/* Makes a word that of a value in units of its last fractional bit. */
 static inline int
-stats_q_word_(int64_t v, unsigned bits, unsigned sign, unsigned control, uint64_t *word)
+stats_q_word_(int64_t v, unsigned bits, unsigned sign, uint64_t *word)
 {
 	uint64_t size = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 
 	if (size >> bits != 0 || (v < 0 && sign == 0))
 		return EOVERFLOW;
-	*word = size << Q_NCBITS | control | (v < 0 ? (uint64_t)1 << sign : 0);
+	*word = size << Q_NCBITS | (*word & 7u) | (v < 0 ? (uint64_t)1 << sign : 0);
 	return 0;
 }
 
-#define Q_SET_(a, v) \
-	__extension__({ \
-		uint64_t word_ = 0; \
-		int err_ = stats_q_word_((v), Q_MAXNFBITS(*(a)), Q_SIGNED(*(a)) ? Q_SIGNSHFT(*(a)) : 0, Q_GCVAL(*(a)), &word_); \
+#define Q_SET_(a, v) __extension__({ \
+		uint64_t word_ = (uint64_t)*(a); \
+		int err_ = stats_q_word_((v), Q_MAXNFBITS(*(a)), Q_SIGNED(*(a)) ? Q_NTBITS(*(a)) - 1u : 0, &word_); \
  \
-		if (err_ == 0) \
-			*(a) = Q_TC(*(a), word_); \
+		*(a) = Q_TC(*(a), word_); \
 		err_; \
 	})
 #define Q_AS_(a, q) stats_q_scale_(Q_GIFVAL(q), (int64_t)Q_ONE_(*(a)), (int64_t)Q_ONE_(q))
@@ -94,14 +88,7 @@ stats_q_word_(int64_t v, unsigned bits, unsigned sign, unsigned control, uint64_
 	((d) == 0 ? EINVAL : Q_SET_(a, stats_q_scale_((int64_t)(n), (int64_t)Q_ONE_(*(a)), (int64_t)(d))))
 #define Q_QCPYVALQ(a, q) Q_SET_(a, Q_AS_(a, q))
 #define Q_QCPYVALI(a, i) Q_SET_(a, Q_INT_(a, i))
-#define Q_QCLONEQ(a, q) \
-	__extension__({ \
-		int err_ = sizeof(*(a)) != sizeof(q) || Q_SIGNED(*(a)) != Q_SIGNED(q) ? EOVERFLOW : 0; \
- \
-		if (err_ == 0) \
-			*(a) = Q_TC(*(a), q); \
-		err_; \
-	})
+#define Q_QCLONEQ(a, q) (*(a) = Q_TC(*(a), Q_GCVAL(q)), Q_QCPYVALQ(a, q))
 
 /* The order of two values: below 0, 0 or above 0. */
 static inline int
@@ -119,8 +106,6 @@ stats_q_order_(int64_t v, uint64_t one, int64_t w, uint64_t other)
 #define Q_QGEQ(q, r) (Q_ORDER_(q, r) >= 0)
 #define Q_QEQ(q, r) (Q_ORDER_(q, r) == 0)
 #define Q_QNEQ(q, r) (Q_ORDER_(q, r) != 0)
-#define Q_QMAXQ(q, r) (Q_QLTQ(q, r) ? (r) : (q))
-#define Q_QMINQ(q, r) (Q_QGTQ(q, r) ? (r) : (q))
 
 /* The decimals `digits` behind the point, 14 of 3.14, in units of the last fractional bit. */
 static inline int64_t

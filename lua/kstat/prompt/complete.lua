@@ -8,7 +8,7 @@ local complete = {}
 
 local PARTS = { "io", "report", "aggregate", "recording", "picture", "format", "stats", "devstat", "histogram" }
 local KSTAT_FIELDS = { "module", "instance", "name", "class", "type", "crtime", "snaptime", "crtime_ns", "snaptime_ns",
-  "writable", "publisher", "publisher_uid", "publisher_pid", "elapsed", "elapsed_ns", "reset" }
+  "writable", "kid", "flags", "ndata", "publisher", "publisher_uid", "publisher_pid", "elapsed", "elapsed_ns", "reset" }
 local METAS = { chain = core.chain_meta, sample = core.sample_meta, difference = core.difference_meta }
 
 --- The fields of a value: the keys that are names, those of its metatable's __index, and what kstat's objects have.
