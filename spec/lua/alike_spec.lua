@@ -98,6 +98,19 @@ describe("a question about dirty data has the same answer everywhere:", function
     end
   end)
 
+  it("of periods that were merged", function()
+    local question = "sum(inflight) / sum(inflight) over all by (time(14400), name)"
+    local parts, n = { assert(kstat.aggregate(question)), assert(kstat.aggregate(question)) }, 0
+    local whole = asked(question, function() end)
+    local ks = assert(kstat.open({ capture = RECORDING }))
+    for now, prev in kstat.every(STEP, nil, { chain = ks }) do
+      n = n + 1
+      parts[n < 300 and 1 or 2]:add(prev and now - prev or now:since_creation())
+    end
+    ks:close()
+    assert.equal(whole:render("parseable"), (parts[1]:merge(parts[2]):render("parseable")))
+  end)
+
   it("of kstats", function()
     for _, question in ipairs(OF_KSTATS) do
       local want = of_command(question)

@@ -183,10 +183,11 @@ function groups.merge(self, group, other)
   group.touched = group.touched or other.touched
 end
 
---- Adds all groups of another level of the same keys and reducers.
-function groups.merge_all(self, other)
+--- Adds all groups of another level of the same keys and reducers; whole: the level of what is of all groups of each.
+function groups.merge_all(self, other, whole)
   groups.each(other, function(group)
     local mine = groups.find(self, groups.path_of(self, group.key), true)
+    mine.everything = whole and groups.find(whole, groups.path_of(whole, group.key), true) or mine.everything
     if groups.takes(self, mine, group.origin) then
       groups.merge(self, mine, group)
     end

@@ -317,7 +317,7 @@ local function begin_tick(self, x)
   local clock, elapsed, taken = self.clock, core.difference_elapsed(x), core.sample_taken(x)
   if not (taken == clock.taken and self.pending) then
     end_tick(self)
-    window.tick(clock, x, elapsed ~= nil and elapsed ~= taken,
+    window.tick(clock, x, elapsed ~= taken and elapsed,
       clock.tick > 0 and self.had_interval and (elapsed == nil or elapsed == taken))
     self.had_interval, self.seconds = self.had_interval or elapsed ~= nil, select(3, core.sample_time_of_day(x))
     self.has_intervals = self.has_intervals or elapsed ~= nil and elapsed ~= taken
@@ -603,8 +603,8 @@ function methods.merge(self, other)
   end_tick(other)
   groups.merge_all(self, other)
   if self.past then
-    groups.merge_all(self.past, other.past)
     groups.merge_all(self.whole, other.whole)
+    groups.merge_all(self.past, other.past, self.whole)
   end
   self.clock.showing, self.pending = true, self.children[1] ~= nil
   return self

@@ -73,16 +73,16 @@ local function forget(clock)
   end
 end
 
---- Begins a tick with a difference or a sample. ends: an interval ends with it; cut: nothing is known of the time
--- before.
+--- Begins a tick with a difference or a sample. ends: the seconds of the interval that ends with it, or false; cut:
+-- nothing is known of the time before.
 function window.tick(clock, place, ends, cut)
   local taken, wall = core.sample_taken(place), core.sample_time_of_day(place)
-  local step = 0
+  local step = ends or 0
   if clock.taken and taken < clock.taken and wall < clock.wall then
     local now = clock.now
     clock.now = nil
     window.clock(clock) -- somebody went back in a recording
-    clock.now = now
+    clock.now, step = now, 0
   elseif clock.taken then
     step = taken - clock.taken
     if step < 0 then -- the machine was started again: no kstat is the same, whatever its crtime

@@ -333,10 +333,11 @@ end
 -- @tparam sample|nil prev
 function evaluation.begin(state, now, prev)
   local tick = state.tick
-  state.now, state.ends, state.first = now, prev ~= nil, prev == nil
+  state.now, state.first = now, prev == nil
+  state.ends = prev and core.sample_taken(now) - core.sample_taken(prev)
   state.still = prev == nil and core.difference(now, false) or nil
   if state.kids then
-    require("kstat.expression.window").tick(state, now, prev ~= nil, prev == nil and tick > 0)
+    require("kstat.expression.window").tick(state, now, state.ends, prev == nil and tick > 0)
   end
   state.tick = tick + 1
 end
