@@ -221,9 +221,9 @@ struct ks_source_ops {
 
 	/*
 	 * For replays: moves to the latest sample that was taken at or before a time of day (ns since 1970; of equals the
-	 * last), or to one before this one; *back is how many samples it is before that, or this one (for previous() at
-	 * least 1). Where there are not as many it moves to the first one; *back becomes how many there were. 1, or -1 with
-	 * errno ENODATA if there is none: then the sample stays.
+	 * last, but where clocks were set back over that time the first one), or to one before this one; *back is how many
+	 * samples it is before that, or this one (for previous() at least 1). Where there are not as many it moves to the
+	 * first one; *back becomes how many there were. 1, or -1 with errno ENODATA if there is none: then the sample stays.
 	 */
 	int (*seek)(struct ks_source *src, int64_t ns, unsigned *back);
 	int (*previous)(struct ks_source *src, unsigned *back);

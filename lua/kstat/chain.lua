@@ -197,9 +197,9 @@ local change = {
 -- @fails
 -- @function ks:update
 
---- Moves a recording or a capture to the latest sample that was taken at or before a time of day; `ks:time_of_day()`
--- says when that was. The next `ks:update()` goes on from there. What is between is not read of a recording; a capture
--- is read.
+--- Moves a recording or a capture to the latest sample that was taken at or before a time of day, where clocks were set
+-- back over it to the first one of its time; `ks:time_of_day()` says when that was. The next `ks:update()` goes on from
+-- there. What is between is not read of a recording; a capture is read.
 -- @number time seconds since 1970
 -- @bool[opt] lazily as of ks:update()
 -- @int[opt=0] back it goes to the sample so many before that one, or to the first one

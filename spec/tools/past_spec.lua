@@ -569,6 +569,15 @@ describe("the past", function()
       local twice = "'0:00:30' was there twice, because clocks were set back: this is the first one\n"
       assert.same({ { 30 }, twice, 0 }, { times("--at", "0:00:30") })
       assert.same({ { 10 }, "", 0 }, { times("--at", "0:00:15") })
+      run.write_file(dir .. "/b.json", run.run({ "kstatlua", "convert", dir .. "/a.rec" }).out)
+      for _, file in ipairs({ "a.rec", "b.json" }) do -- a time that is there twice is the first one, as --at has it
+        local r = run.run({ "kstatlua", "-r", dir .. "/" .. file, "-e", ([[local ks = kstat.open()
+          for _, time in ipairs({ 20, 25, 30, 40, 99 }) do
+            ks:seek(%d + time)
+            io.write(ks:clock() - %d, " ", ks:update() and ks:ended() and "end" or ks:clock() - %d, "; ")
+          end]]):format(MIDNIGHT, MIDNIGHT, MIDNIGHT) })
+        assert.equal("20 30; 20 30; 30 40; 40 end; 40 end; ", r.out, file)
+      end
     end)
 
     -- Samples of these times, in that order, by one clock that is set: `n` says which is which.

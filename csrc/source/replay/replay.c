@@ -228,12 +228,15 @@ seek_by_reading(struct ks_replay *r, int64_t ns, unsigned *back)
 {
 	uint64_t was = r->number, found = 0;
 	int64_t latest = INT64_MIN;
+	bool was_passed = false; /* the time, behind what was found */
 	int rc = read_again(r, 1);
 
 	for (; rc > 0; rc = replay_advance(&r->base)) {
-		if (r->time <= ns && r->time >= latest) {
+		was_passed |= found > 0 && r->time > ns;
+		if (r->time <= ns && r->time >= latest + was_passed) {
 			found = r->number;
 			latest = r->time;
+			was_passed = false;
 		}
 	}
 	if (rc < 0 || (found > 0 ? read_before(r, found, back) : read_again(r, was)) < 0)

@@ -338,11 +338,13 @@ find_frame(struct recording *rec, const struct search *s, struct place *found)
 	struct place place = s->before;
 	struct ks_rec_frame f;
 	int rc = size < 0 ? -1 : 1;
+	bool was_passed = false; /* the time that is looked for, behind what was found */
 
 	*found = (struct place){ .at = 0, .time = INT64_MIN };
 	while (rc > 0 && at < s->end && (rc = read_header(rec, &at, size, &f, &rec->torn)) > 0 && at < s->end) {
-		bool wanted = !s->has_time || (f.time_of_day <= s->time && f.time_of_day >= found->time);
+		bool wanted = !s->has_time || (f.time_of_day <= s->time && f.time_of_day >= found->time + was_passed);
 
+		was_passed = !wanted && (was_passed || (found->at > 0 && f.time_of_day > s->time));
 		place = (struct place){ at, f.kind == KS_REC_KEY ? at : place.key,
 			f.kind == KS_REC_DIFFERENCE ? place.light : f.kind == KS_REC_LIGHT ? at : 0, f.time_of_day };
 		if (s->ordered && f.time_of_day > s->time) {
