@@ -27,30 +27,26 @@ local function refuse_assignment(_, key)
     tostring(key)), 2)
 end
 
--- Makes a leaf say what its kstat does. Of a leaf that the path guards that is kept apart, in `held`.
-local function fill(tree, leaf)
-  local held = tree.held[leaf]
-  if not held then
-    held = obeys_pairs and {} or leaf
-    tree.held[leaf] = held
-  end
-  if not core.fill(tree.kstats[leaf], held) then
-    return
-  end
-  for key in next, held ~= leaf and leaf or {} do
-    leaf[key] = nil
-  end
-  for key, value in next, held ~= leaf and held or {} do
-    rawset(leaf, key, value)
-  end
-end
-
 -- Undoes what a script did to a leaf.
 local function mend(held, leaf)
+  for key in next, leaf do
+    if held[key] == nil then
+      leaf[key] = nil
+    end
+  end
   for key, value in next, held do
     if rawget(leaf, key) ~= value then
       rawset(leaf, key, value)
     end
+  end
+end
+
+-- Makes a leaf say what its kstat does. Of a leaf that the path guards that is kept apart, in `held`.
+local function fill(tree, leaf)
+  local held = tree.held[leaf] or obeys_pairs and {} or leaf
+  tree.held[leaf] = held
+  if core.fill(tree.kstats[leaf], held) and held ~= leaf then
+    mend(held, leaf)
   end
 end
 

@@ -56,11 +56,14 @@ local function examine(self, name, value, is_self)
     end
     n = not real and size >= SIGNED_END and library.unsigned and library.unsigned(size) or size
   end
-  local what = tostring(self.kstat) .. ":" .. self.statistic
-  if self.counts and (size < 0 or size ~= size or size == math.huge) then
+  local falls = self.counts and (size < 0 or size ~= size or size == math.huge)
+  if falls or not real and (size < (name == "add" and LEAST or self.least) or
+    name ~= "add" and size >= self.ending) then
+    local what = tostring(self.kstat) .. ":" .. self.statistic
     local line = "%s counts from 0 on and never falls: %s is no step of it (kind = \"gauge\" declares what may fall)"
-    return nil, line:format(what, tostring(value)), "EINVAL"
-  elseif not real and (size < (name == "add" and LEAST or self.least) or name ~= "add" and size >= self.ending) then
+    if falls then
+      return nil, line:format(what, tostring(value)), "EINVAL"
+    end
     return nil, check.not_of_type(what, self.type, value)
   end
   return n
@@ -97,44 +100,34 @@ function counter_methods.add(self, n)
   return true
 end
 
+-- A method that changes the statistic by a value that it can take.
+local function changing(name, apply)
+  return function(self, value)
+    if getmetatable(self) ~= counter_meta then
+      mistake(name)
+    end
+    local n, message, errname = examine(self, name, value == nil and name == "add" and 1 or value)
+    if n == nil then
+      return nil, message, errname
+    end
+    apply(self, n)
+    return true
+  end
+end
+
 --- Sets the statistic; only for gauges, and for counters of a kstat without shards.
 -- @number value
 -- @treturn boolean true
 -- @fails "EINVAL" it is not of the statistic's type: what has a sign is declared with `type = "int64"`
 -- @function counter:set
-function counter_methods.set(self, value)
-  if getmetatable(self) ~= counter_meta then
-    mistake("set")
-  end
-  local message, errname
-  value, message, errname = examine(self, "set", value)
-  if value == nil then
-    return nil, message, errname
-  elseif self.real then
-    self.real[0] = value
-  else
-    self.cell[0] = value
-  end
-  return true
-end
+counter_methods.set = changing("set", function(self, value) (self.real or self.cell)[0] = value end)
 
 --- Sets the statistic if the value is greater than it.
 -- @int value
 -- @treturn boolean true
 -- @fails "EINVAL" as `set`
 -- @function counter:max
-function counter_methods.max(self, value)
-  if getmetatable(self) ~= counter_meta then
-    mistake("max")
-  end
-  local message, errname
-  value, message, errname = examine(self, "max", value)
-  if value == nil then
-    return nil, message, errname
-  end
-  fn.max(self.cell, value)
-  return true
-end
+counter_methods.max = changing("max", function(self, value) fn.max(self.cell, value) end)
 
 local function refuse_set()
   check.usage("a counter with shards is the sum of its parts: it can only be added to")
@@ -145,18 +138,7 @@ local function refuse_max()
 end
 
 -- Of a floating-point statistic, where LuaJIT calls the library.
-local function add_real(self, n)
-  if getmetatable(self) ~= counter_meta then
-    mistake("add")
-  end
-  local message, errname
-  n, message, errname = examine(self, "add", n == nil and 1 or n)
-  if n == nil then
-    return nil, message, errname
-  end
-  fn.add_double(self.cell, n)
-  return true
-end
+local add_real = changing("add", function(self, n) fn.add_double(self.cell, n) end)
 
 -- The counter of a statistic of a named kstat.
 local function new_counter(k, statistic)
