@@ -131,10 +131,7 @@ int ks_registry_walk(int (*fn)(struct ks_provider *p, void *arg), void *arg);
 struct ks_provider *ks_registry_hold(uint64_t id);
 void ks_registry_release(struct ks_provider *p);
 
-/*
- * Whether the machine has a kstat of this name, which hides another from every reader. Who reads the machine sets it;
- * NULL where nobody does.
- */
+/* Whether the machine has a kstat of this name, which hides others. Who reads the machine sets it; NULL: nobody does. */
 extern bool (*ks_machine_has)(const char *module, int instance, const char *name);
 
 #endif

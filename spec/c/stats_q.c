@@ -26,7 +26,7 @@ examples(void)
 
 	CHECK(Q_INI(&a, 0, 0, 16) == 0 && Q_INI(&pi, 3, 14159, 16) == 0 && Q_INI(&r, 4, 2, 16) == 0);
 	CHECK(Q_QCLONEQ(&a, r) == 0 && Q_QMULQ(&a, r) == 0 && Q_QMULQ(&a, pi) == 0);
-	CHECK(text_is(a, 2, "55.41") && text_is(r, 3, "4.199") && text_is(pi, 0, "3"));
+	CHECK(text_is(a, 2, "55.42") && text_is(r, 3, "4.200") && text_is(pi, 0, "3"));
 	CHECK(Q_INI(&s, 0, 0, 8) == 0 && Q_QFRACI(&s, 5, 3) == 0);
 	CHECK(s == 0xd53 && Q_NIBITS(s) == 20 && Q_NFBITS(s) == 8 && Q_GIVAL(s) == 1 && Q_GFVAL(s) == 0xaa);
 }

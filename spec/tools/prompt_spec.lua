@@ -55,6 +55,14 @@ describe("at the prompt", function()
     assert.equal(session("help\n").out, session("help()\n").out)
   end)
 
+  it("help explains a function, by itself or by its name, as the definitions do", function()
+    local out = session("help(kstat.open)\n").out
+    assert.matches("^Opens a chain of kstats%. .*\nreturn chain\nfails .*\nfunction kstat%.open\n$", out)
+    assert.matches("function x:each\n", session("help 'each'\n").out)
+    assert.matches("\nfunction k:rate\n", session("k = kstat.open():lookup('app')\nhelp(k.rate)\n").out)
+    assert.equal("no help about 'nothing' here; help alone says how to begin\n", session("help 'nothing'\n").out)
+  end)
+
   it("exit and quit end it", function()
     for _, word in ipairs({ "exit", "quit", "exit()", "quit()" }) do
       local r = session("1\n" .. word .. "\n2\n")

@@ -123,28 +123,10 @@ stats_q_decimals_(uint64_t digits, uint64_t one)
 	(*(a) = Q_TC(*(a), (rpshft) <= 8 ? ((rpshft) <= 2 ? 0 : ((rpshft) - 1) / 2) : (rpshft) <= 64 ? ((rpshft) + 63) / 16 : 7), \
 	    Q_SET_(a, Q_INT_(a, iv) + ((iv) < 0 ? -1 : 1) * stats_q_decimals_((uint64_t)(dfv), Q_ONE_(*(a)))))
 
-/* Bytes that Q_TOSTR() needs at most. */
-#define Q_MAXSTRLEN(q, base) (sizeof(q) * 8 + 4)
-
 /* Writes the decimal text with prec digits behind the point; -1: all that there are. Returns s, or NULL: no room. */
-static inline char *
-stats_q_tostr_(int negative, uint64_t whole, uint64_t part, unsigned nfbits, int prec, char *s, size_t size)
-{
-	int n = snprintf(s, size, "%s%llu", negative ? "-" : "", (unsigned long long)whole);
-	uint64_t one = (uint64_t)1 << nfbits;
-
-	if (n < 0 || (size_t)n + (prec < 0 ? nfbits : (unsigned)prec) + 2 > size)
-		return NULL;
-	for (int i = 0; prec < 0 ? part != 0 : i < prec; i++, part = part * 10 & (one - 1)) {
-		if (i == 0)
-			s[n++] = '.';
-		s[n++] = (char)('0' + stats_q_scale_((int64_t)part, 10, (int64_t)one));
-	}
-	s[n] = '\0';
-	return s;
-}
-
+#define Q_MAXSTRLEN(q, base) (sizeof(q) * 8 + 4)
 #define Q_TOSTR(q, prec, base, s, size) \
-	((base) != 10 ? NULL : stats_q_tostr_(Q_LTZ(q), Q_GIABSVAL(q), Q_GFABSVAL(q), Q_NFBITS(q), (prec), (s), (size)))
+	((base) == 10 && snprintf((s), (size), "%.*Lf", (prec) < 0 ? (int)Q_NFBITS(q) : (prec), \
+	    (long double)Q_GIFVAL(q) / (long double)Q_ONE_(q)) < (int)(size) ? (s) : NULL)
 
 #endif

@@ -344,12 +344,6 @@ start_subsystems(struct ks_linux *lx)
 	return true;
 }
 
-static bool
-is_no_directory(int err)
-{
-	return err == ENOENT || err == ENOTDIR;
-}
-
 struct ks_source *
 ks_source_linux_open(const char *proc, const char *sys)
 {
@@ -374,7 +368,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 
 		linux_close(&lx->src);
 		return ks_fail_null(err, "cannot open %s: %s%s", proc, strerror(err),
-		    is_no_directory(err) ? " (it must be a directory like /proc)" : "");
+		    err == ENOENT || err == ENOTDIR ? " (it must be a directory like /proc)" : "");
 	}
 	/* Most kstats do not need /sys, but a directory that the caller named must exist. */
 	if (open_root(&lx->root[KS_ROOT_SYS], sys != NULL ? sys : "/sys", SYSFS_MAGIC) != 0 &&
@@ -383,7 +377,7 @@ ks_source_linux_open(const char *proc, const char *sys)
 
 		linux_close(&lx->src);
 		return ks_fail_null(err, "cannot open %s: %s%s", sys != NULL ? sys : "/sys", strerror(err),
-		    is_no_directory(err) ? " (it must be a directory like /sys; an empty one does)" : "");
+		    err == ENOENT || err == ENOTDIR ? " (it must be a directory like /sys; an empty one does)" : "");
 	}
 	if (!lx->root[KS_ROOT_PROC].kernel && (page = tree_page(lx)) != 0)
 		lx->page = page;

@@ -27,7 +27,8 @@ A line is Lua; the values of an expression are printed. The module is `kstat`, f
   for k in ks:each("link:::") do print(k) end
   for now, prev in kstat.every(1, 3) do if prev then print((now - prev):rate("cpu_stat:::intr")) end end
 
-Tab completes modules, instances, names, statistics, methods and, in quotes, selectors. Ctrl-C breaks off what runs.
+help(kstat.open) and help "each" explain a function; Tab completes modules, instances, names, statistics, methods and,
+in quotes, selectors. Ctrl-C breaks off what runs.
 exit, or Ctrl-D, ends the prompt. kstatlua(1), lua_kstat(3) and doc/scripting.md tell the rest.
 ]=]
 
@@ -171,13 +172,42 @@ end
 
 local ended = false
 
+-- Prints the comments of a function, or of all of this name, in the sources of the modules that are loaded.
+local function explain(what)
+  local name, found = tostring(what), false
+  for _, list in ipairs({ kstat, core.chain_meta.methods, core.difference_meta.methods, core.kstat_methods }) do
+    for key, member in pairs(list) do
+      name = member == what and key or name
+    end
+  end
+  for module in pairs(package.loaded) do
+    local path, block = module:find("^kstat") and package.searchpath(module, package.path), ""
+    for line in path and io.lines(path) or string.gmatch("", ".") do
+      if not line:find("^%-%-") or line:find("^%-%-%-") then
+        if (block .. "\n" .. line):find("[@\n]function [^\n(]*[.:]" .. name:gsub("%W", "%%%0") .. "%f[^%w_]") then
+          print((block:gsub("@t?(%l+)", "%1")))
+          found = true
+        end
+        block = line:find("^%-%-%- ") and line:sub(5) or ""
+      else
+        block = block ~= "" and block .. "\n" .. line:sub(4) or ""
+      end
+    end
+  end
+  if not found then
+    print("no help about '" .. name .. "' here; help alone says how to begin")
+  end
+end
+
 local words = {
-  help = function() print((HELP:gsub("\n$", ""))) end,
+  help = function(what)
+    (what ~= nil and explain or print)(what or (HELP:gsub("\n$", "")))
+  end,
   exit = function() ended = true end,
 }
 words.quit = words.exit
 
-local word_meta = { __call = function(self) return self.run() end }
+local word_meta = { __call = function(self, what) self.run(what) end }
 
 -- --- the prompt ---------------------------------------------------------------------------------------------
 
