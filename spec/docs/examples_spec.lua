@@ -106,6 +106,16 @@ io_zero                                            0.00 MB/s
     spec = "spec/docs/perl_reports_spec.lua",
     live = "^device +r/s ",
   },
+  devstat_modes = {
+    arguments = { "sd1" },
+    output = "add\tsd1 sd0 sd2 sd10 sd11 rpool io_zero io_times\nonly\tsd1\n" ..
+      "remove\tsd0 sd2 sd10 sd11 rpool io_zero io_times\naddonly\tsd1\n",
+  },
+  template = {
+    arguments = {},
+    output = "rtt\tSUM\t500500\nrtt\tMAX\t1000\nrtt\tMIN\t1\nrtt\tTDGST\t45\nbytes\tSUM\t50050000\n" ..
+      "bytes\tHIST\t6\nrtt\tp99\t990\n",
+  },
   latency = { spec = "spec/core/blob_kstat_spec.lua" },
   workqueue = { spec = "spec/docs/publish_examples_spec.lua" },
 }
