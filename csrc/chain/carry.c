@@ -213,6 +213,7 @@ ks_sample_carry(kstat_ctl_t *kc, struct ks_sample *begin, const struct ks_sample
 	to->taken -= passed;
 	to->time_of_day -= passed;
 	to->seconds -= passed / KS_NANOSEC;
+	to->carried = true;
 	to->left = begin->left;
 	begin->left = NULL;
 	if (!is_cut && ks_sample_share(to, begin) != 0) {

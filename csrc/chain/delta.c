@@ -53,6 +53,8 @@ ks_delta_open(struct ks_delta *d, const struct ks_sample *before, const kstat_t 
 	if (before != NULL && prev == NULL && now->ks_crtime <= ks_sample_time(before, now) &&
 	    !came_meanwhile(before, now))
 		return false;
+	if (prev != NULL && before->carried && prev->ks_snaptime == now->ks_snaptime)
+		return false; /* It came again with this sample: no interval of it is over. */
 	if (!ks_delta_between(d, prev, now))
 		return false;
 	if (before != NULL && prev == NULL)

@@ -34,6 +34,7 @@ struct ks_sample {
 	struct ks_table index; /* the first of each module, instance and name */
 	struct ks_table later; /* by kid, the others: a capture may hold several of one name */
 	struct ks_sample *left; /* owned, of what a step begins with: what left within it, as it was last; see carry.h */
+	bool carried;           /* ks_sample_carry() made it */
 };
 
 /* An empty sample of this moment. Owned by the caller. NULL with errno ENOMEM. */
