@@ -185,7 +185,8 @@ local function rows(d, now, prev, options)
   end
   local chosen = choose(list, math.floor((screen.height or 24) / 6))
   screen.verdict = judge(d, list, screen, prev ~= nil)
-  for _, lack in ipairs(prev and not screen.past and reader.lacks(d, list) or {}) do
+  screen.lacks = screen.lacks or prev and not screen.past and reader.lacks(d, list) or nil -- they hardly change
+  for _, lack in ipairs(not screen.past and screen.lacks or {}) do
     table.insert(screen.verdict.parts, lack)
   end
   screen.judged = {} -- control groups, for the section of these
