@@ -13,10 +13,7 @@ extern const struct ks_file ks_loadavg_file;
 bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
 bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
 
-/*
- * Processes of the whole machine, those included that this user or PID name space does not see; -1 if not known. The
- * link count of /proc is 2, plus its fixed directories, plus these: one call in place of a walk.
- */
+/* Processes of the whole machine, also those that this user or PID name space does not see, by the links of /proc; or -1. */
 int64_t ks_linux_all_processes(const struct ks_linux *lx);
 
 /* Whether /proc is that of a PID name space other than the machine's first: 0 or 1; -1: not known. */
