@@ -133,6 +133,7 @@ count_proc(const struct ks_linux *lx, bool processes, bool stop_early)
 	return count;
 }
 
+/* The link count of /proc is 2, plus its fixed directories, plus these: one call in place of a walk over all. */
 int64_t
 ks_linux_all_processes(const struct ks_linux *lx)
 {

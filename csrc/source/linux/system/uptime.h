@@ -13,7 +13,7 @@ extern const struct ks_file ks_loadavg_file;
 bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
 bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
 
-/* Processes of the whole machine, also those that this user or PID name space does not see, by the links of /proc; or -1. */
+/* Processes of the whole machine, also those that this user or PID name space does not see; -1 if not known. */
 int64_t ks_linux_all_processes(const struct ks_linux *lx);
 
 /* Whether /proc is that of a PID name space other than the machine's first: 0 or 1; -1: not known. */
