@@ -324,17 +324,18 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
 end
 
 -- Prints, after the first tick, the statistics in aggregations that nothing has, and the switch that a class needs.
--- A selector that nothing matches has a line on a terminal alone: scripts of Solaris expect silence.
+-- A selector that nothing matches has its line on a terminal, and where the command is one bare word. Elsewhere only
+-- what a word is, or which switch is needed, is told: scripts of Solaris expect silence.
 local function check_names(ks, selectors, options, aggregations, matched)
   local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
-  local told = (matched == 0 or selectors[2]) and not options.q and core.terminal(2) ~= nil
-  if told then
-    tool.warn_later(tool.unmatched(ks, selectors, options))
-  end
-  for _, selector in ipairs(matched == 0 and not told and selectors or {}) do
-    local switch = unknown.switch(selector:fields())
-    if switch and #core.select(ks, { selector }) == 0 then
-      tool.warn_later({ switch })
+  local words = table.concat(options.selected, " ")
+  local person = not options.q and (core.terminal(2) ~= nil or format_of(options) == "human" and #selectors == 1 and
+    words:find("^[^:]*[%w\128-\255][^:]*$"))
+  local number = (" " .. words):find(" %d") -- perhaps an interval with a wrong unit
+  if matched == 0 or selectors[2] and (person or number) then
+    for _, line in ipairs(tool.unmatched(ks, selectors, options)) do
+      local told = person or not options.q and (line:find("^'") or line:find("; the unit of", 1, true))
+      tool.warn_later({ told and line or line:match("KSTAT_WITH=.*") })
     end
   end
   for _, aggregation in ipairs(aggregations) do

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/printable.h"
 #include "host/host.h"
 #include "kstat.h"
 
@@ -60,10 +61,22 @@ is_host_name(const char *name)
 	return strncmp(name, "kstatlua", 8) == 0;
 }
 
+/* Prints what is wrong with an option: at most 60 characters of it, and nothing that a terminal obeys. */
 static int
 wrong(const struct ks_options *o, const char *what, const char *option)
 {
-	fprintf(stderr, "%s: %s '%s'; 'kstatlua --help' lists the options\n", o->program, what, option);
+	size_t left = strlen(option), most = 60;
+
+	fprintf(stderr, "%s: %s '", o->program, what);
+	while (left > 0 && most-- > 0) {
+		bool printable;
+		size_t n = ks_character(option, left, &printable);
+
+		fprintf(stderr, "%.*s", printable ? (int)n : 1, printable ? option : "?");
+		option += n;
+		left -= n;
+	}
+	fprintf(stderr, "%s'; 'kstatlua --help' lists the options\n", left > 0 ? "~" : "");
 	return -1;
 }
 

@@ -21,9 +21,9 @@
 
 /* --- calling -------------------------------------------------------------------- */
 
-/* Returns the text that a function of kstat.unknown makes of one or two others, on the stack; NULL: none. */
+/* Returns the text that a function of kstat.unknown makes of others, on the stack; NULL: none. */
 static const char *
-ask_unknown(lua_State *L, const char *function, const char *a, const char *b)
+ask_unknown(lua_State *L, const char *function, const char *a, const char *b, const char *c)
 {
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "kstat.unknown");
@@ -32,7 +32,8 @@ ask_unknown(lua_State *L, const char *function, const char *a, const char *b)
 	lua_getfield(L, -1, function);
 	lua_pushstring(L, a);
 	lua_pushstring(L, b);
-	return lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+	lua_pushstring(L, c);
+	return lua_pcall(L, 3, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
 }
 
 /* Adds to a message of Lua about the call of a method of kstat's objects that there is not what was probably meant. */
@@ -43,7 +44,7 @@ explain(lua_State *L, const char *msg)
 
 	if (strstr(msg, "(method '") != NULL && luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE) &&
 	    lua_getfield(L, -1, "kstat") == LUA_TTABLE)
-		more = ask_unknown(L, "explain", msg, NULL);
+		more = ask_unknown(L, "explain", msg, NULL, NULL);
 	return more != NULL ? more : msg;
 }
 
@@ -149,7 +150,7 @@ ks_script_listen(lua_State *L, struct ks_options *o)
 
 /* --- finding -------------------------------------------------------------------- */
 
-/* True if path names something that can be read as a file; else errno says why not. */
+/* True if path names something that can be read as a file, which a disk is not; else errno says why not. */
 static bool
 is_file(const char *path)
 {
@@ -157,8 +158,8 @@ is_file(const char *path)
 
 	if (stat(path, &st) != 0)
 		return false;
-	errno = EISDIR;
-	return !S_ISDIR(st.st_mode);
+	errno = S_ISDIR(st.st_mode) ? EISDIR : ENOEXEC;
+	return !S_ISDIR(st.st_mode) && !S_ISBLK(st.st_mode);
 }
 
 /* True for a name that is always a file: one with a slash, or with .lua at its end. */
@@ -453,30 +454,20 @@ ks_script_preload(lua_State *L, const struct ks_options *o)
 }
 
 /*
- * Prints that there is no such script, and which one was probably meant, or else which there are: in one line, or for
- * a terminal a line on each.
+ * Prints what a word is that names no script, or that it cannot be opened (error, an errno; 0: there is none). Returns
+ * the exit status.
  */
 static int
-no_such_script(lua_State *L, const struct ks_options *o, const char *name)
+no_such_script(lua_State *L, const struct ks_options *o, const char *name, int error)
 {
 	struct ks_buf list = KS_BUF_INIT;
-	bool person = isatty(STDERR_FILENO);
-	const char *meant;
+	const char *line;
 
 	ks_installed_names(&list);
 	lua_pushlstring(L, list.data != NULL ? list.data : "", list.len);
-	meant = ask_unknown(L, "nearest_word", name, lua_tostring(L, -1));
-	fprintf(stderr, "%s: no script '%s': neither a file nor installed; ", o->program, name);
-	if (meant != NULL)
-		fprintf(stderr, "did you mean '%s'?\n", meant);
-	else if (!person)
-		fprintf(stderr, "installed are: %.*s\n", (int)list.len, list.data != NULL ? list.data : "");
-	else {
-		ks_buf_reset(&list);
-		ks_installed_abouts(&list);
-		fprintf(stderr, "installed are:\n%.*s", (int)list.len, list.data != NULL ? list.data : "");
-	}
 	ks_buf_free(&list);
+	line = ask_unknown(L, "script", name, error != 0 ? strerror(error) : NULL, lua_tostring(L, -1));
+	fprintf(stderr, "%s: %s\n", o->program, line != NULL ? line : "no such script");
 	return KS_EXIT_USAGE;
 }
 
@@ -494,10 +485,7 @@ load_script(lua_State *L, const struct ks_options *o)
 		return 0;
 	else if (status > 0)
 		return ks_script_complain(L, o);
-	else if (path == NULL)
-		return no_such_script(L, o, name);
-	fprintf(stderr, "%s: cannot open script '%s': %s\n", o->program, path, strerror(errno));
-	return KS_EXIT_USAGE;
+	return no_such_script(L, o, name, path != NULL ? errno : 0);
 }
 
 int

@@ -197,7 +197,8 @@ function text.bytes(bytes)
 end
 
 --- Text that may come from anywhere as something that a terminal shows and does not obey: control
--- bytes, and where the terminal has no UTF-8 all that is not ASCII, become `?`.
+-- bytes, what turns the direction of the text around, and where the terminal has no UTF-8 all that is not ASCII, become
+-- `?`.
 -- @string line
 -- @tparam boolean utf8
 -- @treturn string
@@ -207,7 +208,7 @@ function text.harmless(line, utf8)
     return (line:gsub("[\128-\255]", "?"))
   end
   -- C1 controls, whole characters aside; then whatever is no whole character.
-  line = line:gsub("\194[\128-\159]", "?")
+  line = line:gsub("\194[\128-\159]", "?"):gsub("\226\128[\142\143\168-\174]", "?"):gsub("\226\129[\166-\169]", "?")
   return text.whole(line, "?")
 end
 

@@ -23,12 +23,25 @@ function tool.stop(status, message, text)
   error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
 end
 
+local WIDEST = 200 -- columns of a line that repeats what somebody typed
+
+-- A line as a terminal and a log may have it, whatever words are in it; where it is too long for people these are
+-- shortened.
+local function shown(line)
+  local text = require("kstat.text")
+  line = core.printable(line)
+  if #line > WIDEST then
+    line = line:gsub("[^%s]+", function(word) return #word > 60 and text.shorten(word:sub(1, 4000), 60) or nil end)
+  end
+  return #line > 2 * WIDEST and text.shorten(line:sub(1, 4000), WIDEST - #running - 2) or line
+end
+
 --- Prints a line on standard error in the command's name. What others named, such as files, shows as it is fit for a
 -- terminal and a log.
 -- @string line without a newline
 function tool.tell(line)
   core.progress(0)
-  io.stderr:write(("%s: %s\n"):format(running, core.printable(line)))
+  io.stderr:write(("%s: %s\n"):format(running, shown(line)))
 end
 
 --- The same, unless warn() has printed that line before.
@@ -246,7 +259,12 @@ function tool.unmatched(x, selectors, given)
     return all
   end
   for _, sel in ipairs(selectors) do
-    lines[#lines + 1] = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything)
+    local module = sel:fields().module
+    local how = running == "kstat" and "kstat" or "select"
+    for _, operand in ipairs(how == "select" and given.operands or {}) do
+      how = operand == module and "operand" or how
+    end
+    lines[#lines + 1] = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything, how)
   end
   return lines
 end

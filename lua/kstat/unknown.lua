@@ -5,6 +5,7 @@
 --
 -- @module kstat.unknown
 local core = require("kstat.core")
+local display = require("kstat.text")
 
 local unknown = {}
 
@@ -61,6 +62,13 @@ function unknown.nearest_word(name, text)
   return unknown.nearest(name, words)
 end
 
+--- A word of anybody as a line may have it: at most 60 columns, and nothing that a terminal obeys.
+-- @string word
+-- @treturn string
+function unknown.shown(word)
+  return display.shorten(display.harmless(word:sub(1, 4000), true), 60)
+end
+
 --- A line about a name.
 -- @string what such as "there is no disk"
 -- @string name
@@ -68,7 +76,7 @@ end
 -- @treturn string such as "there is no disk 'sdq'; did you mean 'sda'?"
 function unknown.line(what, name, names)
   local meant = unknown.nearest(name, names)
-  return ("%s '%s'%s"):format(what, name, meant and ("; did you mean '%s'?"):format(meant) or "")
+  return ("%s '%s'%s"):format(what, unknown.shown(name), meant and ("; did you mean '%s'?"):format(meant) or "")
 end
 
 --- Adds to Lua's own message about a method that there is not the one of chains, samples or kstats that was probably
@@ -215,61 +223,89 @@ function unknown.switch(fields)
   return nil
 end
 
--- The modules, names and classes of some kstats.
-local function headers_of(kstats)
-  local headers = { module = {}, name = {}, class = {} }
-  for _, k in ipairs(kstats) do
-    for field, set in pairs(headers) do
-      set[k[field]] = true
+-- The only field that a selector names, and what it says; nil: it names none or several.
+local function only_field(fields)
+  local only
+  for field, value in pairs(fields) do
+    if value ~= "" and only then
+      return nil
     end
+    only = value ~= "" and field or only
   end
-  return headers
+  return only, only and fields[only]
 end
 
-local function no_kstat(fields, everything)
-  local text = ("%s:%s:%s:%s"):format(fields.module, fields.instance, fields.name, fields.statistic):gsub(":+$", "")
-  local line = text == "" and ("no kstat has the class '%s'"):format(fields.class) or
-    ("no kstat matches '%s'"):format(text) .. (fields.class ~= "" and (" of class '%s'"):format(fields.class) or "")
-  local switch = unknown.switch(fields)
-  if switch then
-    return line .. "; " .. switch
-  end
-  local file = text == fields.module and io.open(text)
+-- Whether a name is that of a file with something in it.
+local function is_file(name)
+  local file = io.open(name)
   local is_text = file and file:read(1) ~= nil -- a directory can be opened, too
   if file then
     file:close()
   end
-  if is_text then
-    return line .. ("; -r %s reads the file"):format(text)
+  return is_text
+end
+
+-- What was probably meant by a field that no kstat has. typed: the field, if no other was given.
+local function meant_by(fields, typed, how, kstats)
+  local of = {} -- names that there are, and which field they are of
+  local order = typed == "module" and { "name", "class", "module" } or { "name", "module", "class" }
+  for _, field in ipairs(order) do
+    for _, k in ipairs(kstats) do
+      of[k[field]] = field
+    end
   end
+  for _, field in ipairs({ "class", "module", "name" }) do
+    local name = fields[field] or ""
+    local meant = name ~= "" and not of[name] and not name:find("[*?%[/]") and unknown.nearest(name, of)
+    if meant then
+      local form = typed and of[meant] ~= typed and require("kstat.known").form(how, of[meant], meant)
+      return ("; did you mean '%s'?%s"):format(meant, form and " " .. form or "")
+    end
+  end
+  return ""
+end
+
+-- What illumos has by this name.
+local function of_illumos(fields)
   for _, name in ipairs({ fields.name, fields.module }) do
     local here = require("kstat.foreign").KSTATS[name:gsub("_?%d+$", "")]
     if here then
-      return line .. (here == "" and "; illumos has it; Linux does not count it" or "; here it is %s"):format(here)
+      return (here == "" and "; illumos has it; Linux does not count it" or "; here it is %s"):format(here)
     end
   end
-  local headers = headers_of(everything() or {})
-  for _, field in ipairs({ "class", "module", "name" }) do
-    local name = fields[field]
-    if name ~= "" and not headers[field][name] and not name:find("[*?%[/]") then
-      local meant = unknown.nearest(name, headers[field])
-      if meant then
-        return line .. ("; did you mean '%s'?"):format(meant)
-      end
+  return ""
+end
+
+local function no_kstat(fields, everything, how)
+  local text = ("%s:%s:%s:%s"):format(fields.module, fields.instance, fields.name, fields.statistic):gsub(":+$", "")
+  local switch, only, word = unknown.switch(fields), only_field(fields)
+  local hint = switch and "; " .. switch or as_number(word or "")
+  hint = hint == "" and of_illumos(fields) or hint
+  if hint == "" then
+    local kstats = everything() or {}
+    local line = word and require("kstat.known").line(word, how, kstats)
+    if line then
+      return line
     end
+    hint = text == fields.module and is_file(text) and ("; -r %s reads the file"):format(text) or
+      meant_by(fields, only, how, kstats)
   end
-  return line
+  return (text == "" and ("no kstat has the class '%s'"):format(unknown.shown(fields.class)) or
+    ("no kstat matches '%s'"):format(unknown.shown(text)) ..
+    (fields.class ~= "" and (" of class '%s'"):format(unknown.shown(fields.class)) or "")) .. hint
 end
 
 --- A line about a selector that selects nothing.
 -- @tparam selector sel
 -- @tparam {kstat,...} found the kstats that it matches
 -- @func everything function() that returns all kstats that there are, for the hint; nil: they are not known
+-- @string[opt="select"] how it was given: "kstat" on its command line, as "operand" of a tool, to "select" in a script
 -- @treturn string|nil nil if it selects something
-function unknown.selector(sel, found, everything)
+function unknown.selector(sel, found, everything, how)
+  how = how or "select"
   local fields = sel:fields()
   if #found == 0 then
-    return no_kstat(fields, everything)
+    return no_kstat(fields, everything, how)
   elseif fields.statistic == "" then
     return nil
   end
@@ -281,7 +317,30 @@ function unknown.selector(sel, found, everything)
       end
     end
   end
-  return unknown.line("no selected kstat has", fields.statistic, all)
+  local only, word = only_field(fields)
+  return only and require("kstat.known").line(word, how, found) or
+    unknown.line("no selected kstat has", fields.statistic, all)
+end
+
+--- The line about a word that names no script.
+-- @string name as it was typed
+-- @tparam string|nil problem why it cannot be opened; nil: it names no file
+-- @string names of the scripts that there are
+-- @treturn string
+function unknown.script(name, problem, names)
+  local meant = not problem and not require("kstat.words")[name] and unknown.nearest_word(name, names)
+  local ks = not meant and core.open({})
+  local kstats = ks and core.select(ks) or {}
+  local line = require("kstat.known").line(name, "kstat", kstats)
+  if line then
+    return display.harmless(line, true)
+  elseif problem then
+    return ("cannot open script '%s': %s"):format(unknown.shown(name), problem)
+  end
+  local hint = meant and ("; did you mean '%s'?"):format(meant) or
+    meant_by({ module = name }, "script", "kstat", kstats)
+  return ("no script '%s': neither a file nor installed%s"):format(unknown.shown(name),
+    hint ~= "" and hint or "; 'kstatlua --help' lists them")
 end
 
 return unknown

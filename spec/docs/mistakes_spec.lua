@@ -1,4 +1,5 @@
--- doc/mistakes.md, doc/past.md and doc/fleet.md: what the pages show is what is answered, with the exit status.
+-- doc/mistakes.md, doc/words.md, doc/past.md and doc/fleet.md: what the pages show is what is answered, with the exit
+-- status.
 local run = require("support.run")
 local transcript = require("support.transcript")
 
@@ -23,6 +24,10 @@ describe("the page", function()
 
   it("of mistakes shows what thirty of them are answered with", function()
     check("doc/mistakes.md", 30)
+  end)
+
+  it("of words shows what those of others are answered with", function()
+    check("doc/words.md", 3)
   end)
 
   it("of the past shows what was recorded at a time", function()

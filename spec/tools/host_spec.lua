@@ -110,7 +110,7 @@ describe("kstatlua's scripts", function()
     assert.truthy(run.run({ "kstatlua", "kstat", "-h", directory = dir }).out:find("^[Uu]sage"))
   end)
 
-  it("that do not exist are named, with those that do", function()
+  it("that do not exist are named, and where those that do are listed", function()
     local r = kstatlua("no_such_script", "5")
     assert.equal(2, r.status)
     assert.truthy(r.err:find("^kstatlua: no script 'no_such_script'[^\n]*kstat[^\n]*\n$"))
@@ -130,12 +130,6 @@ describe("kstatlua's scripts", function()
       assert.truthy(page:find("\n.It Xr " .. reference .. " 1\n", 1, true), name)
     end
     assert.is_true(seen >= 6)
-  end)
-
-  pty.it(it, pending)("that do not exist are named, with what others are for, to a person", function()
-    local r = run.shell("script -qec " .. run.quote(run.bin .. "/kstatlua no_such_script") .. " /dev/null </dev/null")
-    assert.truthy(r.out:find("^kstatlua: no script 'no_such_script'[^\n]*\n"), r.out)
-    assert.truthy(r.out:find("\n  kstat +displays kernel statistics"), r.out)
   end)
 
   it("that fail show the message, the script's name and a traceback", function()

@@ -80,8 +80,6 @@ function interval.split(words)
         return nil, ("the count '%s' is not a whole number between 1 and %d"):format(word, MAX_SECONDS)
       end
       numbers[#numbers + 1] = number
-    elseif word:find("^%d+%.?%d*%a+$") then
-      return nil, ("'%s' is no interval: its unit is one of ms, s, m, h and d"):format(word)
     else
       others[#others + 1] = word
     end
