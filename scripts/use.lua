@@ -58,9 +58,43 @@ local function tell_since(d, now, prev, list, options)
   end
 end
 
+local all_well, report
+
+-- --- --check -------------------------------------------------------------------------------------
+
+local VERDICTS = { [0] = "OK", "WARNING", "CRITICAL", "UNKNOWN" }
+local checking, verdict -- whether --check begins; its exit status, once it is known
+
+-- Ends the command as plugins of monitoring systems end: with a line that names the worst resource and who is to blame.
+local function conclude(all, options)
+  local list, worst, count, least = {}, nil, 0, options.check == "critical" and 2 or 1
+  verdict = 3
+  for _, row in ipairs(all) do
+    local wanted = tool.matches(report.filters or {}, row.resource) or tool.matches(report.filters, row.name)
+    list[#list + 1] = wanted and row or nil
+    verdict = wanted and row.severity and 0 or verdict -- what is known of any
+    if wanted and (row.severity or 0) >= least then
+      count = count + 1
+      worst = worst and worst.severity >= row.severity and worst or row
+    end
+  end
+  verdict = worst and worst.severity or verdict
+  local line = worst and rows.title(worst) .. ": " .. worst.reasons ..
+    (count > 1 and ("; %d more"):format(count - 1) or "") or
+    not list[1] and "nothing has that name" or options.check == true and all_well(list) or "nothing is critical"
+  tool.write("USE ", VERDICTS[verdict], " - ", (line:gsub("|", "/")), "\n")
+  tool.flush()
+  tool.stop(verdict)
+end
+
+-- --- the table -----------------------------------------------------------------------------------
+
 local function make_rows(d, now, prev, options)
   local screen = options.screen or plain
   local list = rows.of(d, not screen.past and now or nil, prev, options.operands, options.openmetrics)
+  if options.check and prev then
+    conclude(list, options)
+  end
   local most = screen.height
   screen.recent = screen.recent or recent.new()
   if prev and not screen.past then
@@ -84,7 +118,7 @@ end
 local WORDS = { fs = "file system", cgroup = "control group", disk = "disk", link = "link", table = "table" }
 
 -- What -x says where nothing is wrong: which resources are well, and of which nothing is known.
-local function all_well(list)
+function all_well(list)
   local well, unknown, resource, same = 0, 0, nil, true
   for _, row in ipairs(list) do
     well, unknown = well + (row.severity and 1 or 0), unknown + (row.severity and 0 or 1)
@@ -138,14 +172,17 @@ local function columns(options)
   return list
 end
 
-return kstat.report({
+report = kstat.report({
   optional = true, skip_first = true, follow = function(ks) is_replay = ks:is_replay() end,
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
   options = {
     { "x", "worst", help = "only resources that are not ok" },
+    { nil, "check", arg = "critical", optional = true, type = "word",
+      help = "one line, and status 0 ok, 1 warning, 2 critical, 3 unknown; =critical: 0, 2 or 3" },
     { nil, "explain", help = "what is measured, the limits, the kernel's files and the reasons" },
   },
   check = function(options)
+    checking = options.check
     if options.explain then
       tool.show(limits.explain())
     end
@@ -155,3 +192,18 @@ return kstat.report({
   select = function(options) return resources.select(options.operands) end, columns = columns, rows = make_rows,
   explain = explain, identity = rows.title,
 })
+
+-- With --check whatever is no verdict is unknown: no failure has the status of a warning.
+function report:run(words, write)
+  local status, asked = kstat.report.run(self, words, write), false
+  for _, word in ipairs(words) do
+    asked = asked or tostring(word):find("^%-%-check") ~= nil
+  end
+  if not asked or verdict or status == 0 and not checking then
+    return verdict or status
+  end
+  io.stdout:write("USE UNKNOWN - standard error says why\n")
+  return 3
+end
+
+return report

@@ -24,7 +24,7 @@ return function(declared, about)
   local left, width = {}, 0
   for i, o in ipairs(declared.all) do
     left[i] = (o.letter and "-" .. o.letter .. ", " or "    ") .. "--" .. o.long ..
-      (o.arg and " " .. o.arg or "")
+      (o.optional and "[=" .. o.arg .. "]" or o.arg and " " .. o.arg or "")
     width = math.max(width, #left[i])
   end
   local operands = about.operands ~= false and (" [%s ...]"):format(about.operands or "name") or ""

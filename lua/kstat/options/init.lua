@@ -3,8 +3,9 @@
 -- An option is declared as `{ letter, name, help =, arg =, default =, type =, long = }`: `-n 5`, `-n5` and
 -- `--name 5`, `--name=5` set options.name; one without `arg` is a switch; `type = "number"` checks and converts,
 -- `"count"` also that it is whole and above 0, `"word"` is one of those of `arg`, `"timestamp"` d or u. `letter` may
--- be nil. Commands that are no reports may say more: `also` (a second letter), `long = false` (there is no long form),
--- `repeated = true` (options.name is an array), and `final = true` (nothing behind it is read).
+-- be nil. With `optional = true` only `--name=5` has an argument, and options.name is true without one. Commands that
+-- are no reports may say more: `also` (a second letter), `long = false` (there is no long form), `repeated = true`
+-- (options.name is an array), and `final = true` (nothing behind it is read).
 --
 -- Options are accepted behind operands, up to `--`; with POSIXLY_CORRECT in the environment only before them.
 --
@@ -40,7 +41,7 @@ local HELP = { { "h", "help", final = true } } -- the last one of the list that 
 -- What else is in the table of options.
 local TAKEN = { first = true, interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any",
-  values = "table" }
+  values = "table", optional = "boolean" }
 
 local function check_own(own)
   local letters, names = {}, {}
@@ -145,7 +146,7 @@ end
 -- the argument that is in the same word. Returns what is wrong, or nil.
 local function set(reading, o, shown, attached)
   local values, value = reading.values, attached
-  if not o.arg then
+  if not o.arg or o.optional and not attached then
     values[o.name] = true
     reading.final = o.final
     return nil

@@ -229,7 +229,8 @@ function evaluation.look_for_missing(self, d, rows, given, filters, first)
   local missing = require("kstat.report.missing")
   if self.unchecked == "all" then
     if not self.optional then
-      tool.warn_later(tool.unmatched(d, self.select and self.selectors or {}, given))
+      local selectors = self.select and self.selectors or {}
+      tool.missing(tool.unmatched(d, selectors, given), #selectors)
     end
     if filters then
       missing.in_operands(given.operands, filters, self.names)
