@@ -83,7 +83,7 @@ local function window_of(given, seconds)
   if is_named and (seconds or not given.at) then
     return times[1], times[#times]
   end
-  local ks = open(given, {})
+  local ks = open(given, given.replay and {} or { from = "-9999d" }) -- all that is recorded here
   local first, last = ks:time_of_day(), times and times[#times]
   if not last then
     local ok, message = ks:seek(math.huge)

@@ -280,6 +280,19 @@ blame_variable(const struct ks_past *given, const struct ks_past *past)
 	errno = err;
 }
 
+/* Fails: nothing is recorded. Says what begins to record: the machine's service, where services are started. */
+static void
+fail_unrecorded(const char *directory)
+{
+	static const char text[] = "nothing is recorded in %.200s: '%s%.*s%s' begins to record; -r names a recording "
+	    "or a directory";
+
+	if (variable("KSTAT_RECORDINGS") == NULL && access("/run/systemd/system", F_OK) == 0)
+		(void)ks_fail(ENOENT, text, directory, "systemctl enable --now kstat-record", 0, "", "");
+	else
+		(void)ks_fail(ENOENT, text, directory, "kstatlua record --directory ", 200, directory, " 10");
+}
+
 kstat_ctl_t *
 ks_chain_open_replay(const struct ks_past *given, const struct ks_only *only)
 {
@@ -310,8 +323,7 @@ ks_chain_open_replay(const struct ks_past *given, const struct ks_only *only)
 		if (errno == EINVAL)
 			blame_variable(given, &past);
 		else if (errno == ENOENT && past.now != 0)
-			(void)ks_fail(ENOENT, "nothing is recorded in %.200s: -r names a recording or a directory",
-			    past.paths);
+			fail_unrecorded(past.paths);
 		return abandon(chain);
 	}
 	return first_scan(chain);

@@ -105,3 +105,29 @@ describe("the words of others", function()
     end
   end)
 end)
+
+describe("where nothing is recorded", function()
+  it("the line names what begins to record", function()
+    for _, typed in ipairs({ { "diff" }, { "diff", "--at", "-1h" }, { "use", "--at", "-1h" },
+      { "top", "-b", "--at", "-1h" } }) do
+      local command = { "kstatlua", (table.unpack or unpack)(typed) }
+      command.env = { KSTAT_RECORDINGS = "/nowhere" }
+      local r = run.run(command)
+      assert.equal(2, r.status)
+      assert.matches(": nothing is recorded in /nowhere: 'kstatlua record %-%-directory /nowhere 10' begins", r.err)
+    end
+    local services = run.shell("test -d /run/systemd/system").status == 0 and "systemctl enable --now kstat-record" or
+      "kstatlua record --directory /var/log/kstat 10"
+    local r = run.run({ "kstatlua", "vmstat", "--at", "-1h" })
+    assert.truthy(not r.err:find("nothing is recorded", 1, true) or r.err:find(services, 1, true), r.err)
+  end)
+
+  it("and where something is, diff looks at the end of it", function()
+    local directory = run.directory()
+    run.shell(("cp spec/vectors/cookbook/after.rec %s/"):format(directory))
+    local r = run.run({ "kstatlua", "diff", env = { KSTAT_RECORDINGS = directory } })
+    run.remove_directory(directory)
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.matches("^window ", r.out)
+  end)
+end)
