@@ -18,7 +18,8 @@ describe("bootstrap", function()
   it("prints the line for the administrator without root and sudo", function()
     local r = bootstrap({ id = "echo 1000", ["dpkg-query"] = NOTHING }, "--build")
     assert.same({ 1, "" }, { r.status, r.out })
-    assert.matches("\napt%-get update && apt%-get [^\n]* install gcc [^\n]*libpcre2%-dev[^\n]*\n$", r.err)
+    assert.matches("is no sudo. It is: gcc [^\n]*libpcre2%-dev[^\n]*\nAs root, [^\n]*: /[^\n]*/bootstrap %-%-build\n$",
+      r.err)
     assert.falsy(r.err:find("chromium", 1, true))
     assert.truthy(bootstrap({ id = "echo 1000", ["dpkg-query"] = NOTHING }, "").err:find("chromium", 1, true))
   end)
@@ -30,10 +31,26 @@ describe("bootstrap", function()
   end)
 
   it("says what it installs and how large that is", function()
-    local sudo = "case $* in *--assume-no*) echo Need to get 64 MB; exit 1 ;; apt-get\\ -q*) echo installed ;; esac"
+    local sudo = "case $* in *--assume-no*) echo Need to get 64.1 MB of archives.; " ..
+      "echo 'After this operation, 241 MB of additional disk space will be used.'; exit 1 ;; " ..
+      "apt-get\\ -q*) echo installed ;; esac"
     local r = bootstrap({ id = "echo 1000", ["dpkg-query"] = NOTHING, sudo = sudo }, "--build")
-    assert.matches("^To build and run kstat these packages are [^:]*: gcc [^\n]*\nNeed to get 64 MB\n.*installed\n$",
-      r.out)
+    assert.matches("^To build and run kstat these packages are [^:]*: gcc [^\n]*\nDownload: 64.1 MB\nDisk: 241 MB\n" ..
+      ".*installed\n$", r.out)
+  end)
+
+  it("enables no service that was not, and names those that it disabled", function()
+    local log = os.tmpname()
+    local find = ("echo /e/m.wants/cron.service; test ! -s %s || echo /e/m.wants/nginx.service"):format(log)
+    local systemctl = ("echo $* >>%s.units"):format(log)
+    local apt = ("case $* in *' -y '*) echo installed >%s ;; esac"):format(log)
+    local r = bootstrap({ id = "echo 0", ["dpkg-query"] = NOTHING, ["apt-get"] = apt, find = find,
+      systemctl = systemctl }, "")
+    assert.same({ 0, "" }, { r.status, r.err })
+    assert.matches("\nDisabled, [^\n]*: nginx.service\n$", r.out)
+    assert.equal("disable nginx.service\n", run.read_file(log .. ".units"))
+    os.remove(log)
+    os.remove(log .. ".units")
   end)
 end)
 
