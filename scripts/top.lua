@@ -295,7 +295,7 @@ local function read(declared)
 end
 
 local function main()
-  local declared = options.declare(OWN)
+  local declared = options.declare(OWN, "top")
   local at, given, script = find_script(declared, arg)
   if at then
     local words = { (table.unpack or unpack)(arg, at + 1) }

@@ -93,10 +93,10 @@ local function of_others(word)
   local row = require("kstat.words")[word]
   if not row then
     return nil
-  elseif row[2] then
-    return ("'%s' is no command of kstat; %s: %s"):format(word, row[1], row[2])
+  elseif row[3] then
+    return ("'%s' is no command of kstat; %s: %s"):format(word, row[2], row[3])
   end
-  return ("'%s' is no command of kstat, which does not show %s; %s does"):format(word, row[1], row[3] or word)
+  return ("'%s' is no command of kstat, which does not show %s; %s does"):format(word, row[2], row[4] or word)
 end
 
 --- What a word is, and what to type.

@@ -47,7 +47,7 @@ local OPTIONS = options.command({
   { "h", "help", also = "?", final = true },
   { "l", "limit", long = false, arg = "" }, { "T", "timestamp", long = false, arg = "d|u", type = "timestamp" },
   { "y", "skip_first", long = false }, { "j", "json" }, { nil, "csv" }, { nil, "latency" }, { nil, "steal" },
-  options.watch,
+  options.watch, command = "iostat",
   operands = { { class = "disk" }, { class = "partition" }, { class = "tape" }, { class = "nfs" } },
 }, options.letters("CcDdEeIiMmnPprstXxYz", ""), options.past)
 

@@ -97,7 +97,7 @@ function options.command(...)
   local declared = { all = {}, names = {}, by_letter = {}, by_long = {} }
   for _, list in ipairs({ ... }) do
     add(declared, list)
-    declared.operands = declared.operands or list.operands
+    declared.operands, declared.command = declared.operands or list.operands, declared.command or list.command
   end
   return declared
 end
@@ -117,27 +117,28 @@ end
 
 --- Checks and declares a report's options, see kstat.report.declare.
 -- @tparam[opt] {option,...} own
+-- @string[opt] name the report's, for options of others (kstat.options.others)
 -- @treturn table for `read`
-function options.declare(own)
+function options.declare(own, name)
   check_own(own)
   local declared = options.command(own or {}, STANDARD, options.past, options.whose, HELP)
-  declared.report = true
+  declared.report, declared.command = true, name
   return declared
 end
 
 local function convert(o, value)
-  local number = tonumber(value)
+  local number, shown = tonumber(value), (#(o.long or "") == 1 and "-" or "--") .. (o.long or "")
   if o.type == "timestamp" then
     local first = value:match("^[du]")
     return first, ("-T takes d or u, not '%s'"):format(value)
   elseif o.type == "word" then
     local words = "|" .. o.arg .. "|"
     return words:find("|" .. value .. "|", 1, true) and value or nil,
-      ("--%s takes %s, not '%s'"):format(o.long, o.arg:gsub("|", ", "):gsub("(.*), ", "%1 or "), value)
+      ("%s takes %s, not '%s'"):format(shown, o.arg:gsub("|", ", "):gsub("(.*), ", "%1 or "), value)
   elseif o.type and not number then
-    return nil, ("--%s takes a number, not '%s'"):format(o.long, value)
+    return nil, ("%s takes a number, not '%s'"):format(shown, value)
   elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then
-    return nil, ("--%s takes a whole number above 0, not '%s'"):format(o.long, value)
+    return nil, ("%s takes a whole number above 0, not '%s'"):format(shown, value)
   end
   return o.type and number or value
 end
@@ -146,8 +147,11 @@ end
 -- the argument that is in the same word. Returns what is wrong, or nil.
 local function set(reading, o, shown, attached)
   local values, value = reading.values, attached
+  for name, fixed in pairs(o.sets or {}) do
+    values[name] = values[name] or fixed
+  end
   if not o.arg or o.optional and not attached then
-    values[o.name] = true
+    values[o.name] = o.value or true
     reading.final = o.final
     return nil
   elseif not value then
@@ -157,6 +161,7 @@ local function set(reading, o, shown, attached)
   if not value then
     return ("%s needs an argument%s"):format(shown, o.arg ~= "" and (" (%s)"):format(o.arg) or "")
   end
+  value = o.map and o.map[value] or o.pattern and o.pattern:format((value:gsub("[^%w]", "\\%0"))) or value
   local result, message = convert(o, tostring(value))
   if result ~= nil and o.repeated then
     values[o.name] = values[o.name] or {}
@@ -182,11 +187,32 @@ local function read_long(reading, declared, word)
   return set(reading, o, "--" .. name, equals ~= "" and attached or nil)
 end
 
+-- What a letter means to others: an option, or what is to be typed in its place. Of one that is ours, too, the second
+-- result is what is wrong with what follows it.
+local function of_others(reading, declared, letter)
+  local other = (require("kstat.options.others")[declared.command] or {})[letter]
+  if type(other) ~= "table" or other.name then
+    return other
+  elseif other.note and require("kstat.core").terminal(2) then
+    require("kstat.tool").warn_later({ other.note })
+  end
+  return nil, other.follows and tostring(reading.words[reading.at + 1]):find(other.follows) and other.hint
+end
+
 local function read_letters(reading, declared, word)
   for at = 2, #word do
     local letter = word:sub(at, at)
     local o = declared.by_letter[letter]
-    if not o then
+    local other, problem
+    if declared.command then
+      other, problem = of_others(reading, declared, letter)
+    end
+    o = o or type(other) == "table" and other
+    if problem then
+      return problem
+    elseif not o and other then
+      return ("there is no option '-%s'; %s"):format(letter, other)
+    elseif not o then
       local times = declared.names.from and (letter == "s" or letter == "e") -- as those of sar and sadf are called
       return ("unknown option '-%s'%s"):format(letter, times and "; --from and --to bound a time of the past" or "")
     end
@@ -201,11 +227,13 @@ end
 -- The last one or two operands of a report, if they are numbers, are interval and count.
 local function take_numbers(values)
   local seconds, count = interval.take_last(values.operands)
+  seconds = seconds or values.interval or values.count and 1
+  count = count or values.count
   if not seconds then
     return nil
   end
   local ok, message = interval.check(seconds, count)
-  values.interval, values.count = interval.seconds(seconds), count and tonumber(count)
+  values.interval, values.count = interval.seconds(seconds), tonumber(count)
   return not ok and message or nil
 end
 

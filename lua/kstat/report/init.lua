@@ -54,7 +54,7 @@ local function new(given)
   if type(self.select) ~= "function" then
     self.selectors = make_selectors(self.select)
   end
-  self.declared = type(self.options) ~= "function" and options.declare(self.options) or nil
+  self.declared = type(self.options) ~= "function" and options.declare(self.options, self.name) or nil
   self.state = { tick = 0, first = true } -- of a tick; and the clock of what is over time
   if type(self.columns) == "function" then
     self.make_columns, self.columns = self.columns, nil
