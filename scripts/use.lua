@@ -42,7 +42,7 @@ local PATIENCE = 2e9 -- ns for which a recording is judged to say since when
 local function witness(options)
   local screen, source = options.screen or plain, tool.at(options) and not options.screen and tool.past(options)
   local past = source and require("kstat.top.past").open({ capture = source.capture, host = source.host,
-    at = tool.at(options) })
+    from = "0", at = tool.at(options) })
   local deadline = core.gethrtime() + PATIENCE
   return past and { since = function(_, row) return past:since(row, deadline) end } or screen.past or screen.recent
 end

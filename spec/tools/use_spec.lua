@@ -855,9 +855,13 @@ describe("kstatlua use of a capture", function()
     local at = os.date("%Y-%m-%d %H:%M:%S", began + 20)
     local r = run.run({ "kstatlua", "use", "-x", "-r", "spec/vectors/past/faults.rec", "--at", at, "disk" })
     assert.matches("critical: all stalled [^\n]* since %d%d:%d%d:%d%d\n$", r.out)
+    r = run.run({ "kstatlua", "use", "-x", "disk",
+      env = { KSTAT_AT = at, KSTAT_SOURCE = "spec/vectors/past/faults.rec" } })
+    assert.matches("critical: all stalled [^\n]* since %d%d:%d%d:%d%d\n$", r.out)
     r = run.run({ "kstatlua", "use", "-x", "-r", "spec/vectors/past/faults.rec", "--from", at, "--to",
-      os.date("%Y-%m-%d %H:%M:%S", began + 25), "disk" })
-    assert.matches("critical: all stalled", r.out)
+      os.date("%Y-%m-%d %H:%M:%S", began + 25), "disk", "1" })
+    assert.matches("critical: all stalled [^\n]*%)\n", r.out)
+    assert.matches(" since before %d%d:%d%d:%d%d\n$", r.out)
   end)
 
   it("says what a file system answers that shut itself down, and nothing of a tmpfs that is full by design", function()
