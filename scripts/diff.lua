@@ -35,6 +35,7 @@ local OPTIONS = options.command({
 }, options.past)
 
 local WINDOW, BASE = 300, 3600 -- seconds
+local status = 0 -- how the command ends where all else is well
 
 local function wrong(message)
   tool.stop(2, message .. "; 'kstatlua diff -h' explains")
@@ -46,8 +47,6 @@ local function open(given, times)
     at = times.at, interval = times.interval })
   return ks or tool.stop(status, message)
 end
-
-local status = 0
 
 -- The times of the samples, and the cuts between them.
 local function times_of(ks)

@@ -168,8 +168,7 @@ local function open_chain(given, selectors)
   local processes = given.args and WITH_ARGS or PROCESSES
   local also = #selectors == 0 and not given.no_processes and tool.selectors(processes) or nil
   local source = tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
-    args = tool.args(given, also or selectors) })
-  source.trust = source.trust or not source.machine and {} or nil
+    args = tool.args(given, also or selectors), trust = not given.machine and {} or nil })
   local ks, message, errname = kstat.open(source, also)
   return ks or stop(given.trust and errname == "EINVAL" and 2 or 3, message)
 end

@@ -121,10 +121,9 @@ static bool
 is_broken(struct way *w, kstat_ctl_t *kc, const struct ks_sample *begin, const struct ks_sample *before,
     const kstat_t *now, bool is_cut)
 {
-	const kstat_t *was = ks_sample_counterpart(before, now), *last = was;
+	const kstat_t *was = ks_sample_counterpart(before, now);
+	const kstat_t *last = was == NULL && begin->left != NULL ? ks_sample_counterpart(begin->left, now) : was;
 
-	if (was == NULL && begin->left != NULL)
-		last = ks_sample_counterpart(begin->left, now);
 	w->is_known = last != NULL && ks_delta_open(&w->until, begin, last);
 	if (is_cut)
 		return ks_delta_between(&w->last, now, now);
@@ -159,26 +158,23 @@ carry(struct ks_sample *to, kstat_ctl_t *kc, const struct way *w, const kstat_t 
 	return 0;
 }
 
-/* Notes how the kstats were that left between two samples: they may come again. 0, or -1 with errno ENOMEM. */
+/*
+ * Notes how the kstats that the step began with were when they left between two samples: they may come again. 0, or -1
+ * with errno ENOMEM.
+ */
 static int
 note_left(struct ks_sample *begin, kstat_ctl_t *kc, const struct ks_sample *before, const struct ks_sample *now)
 {
-	struct ks_sample *left;
-	size_t i = 0;
+	for (size_t i = 0, at = 0; i < before->n; i++) {
+		kstat_t *k = before->ksp[i];
 
-	while (i < before->n && ((i < now->n && now->ksp[i]->ks_kid == before->ksp[i]->ks_kid) ||
-	    ks_sample_counterpart(now, before->ksp[i]) != NULL))
-		i++;
-	if (i == before->n)
-		return 0;
-	left = ks_sample_new(kc);
-	if (left == NULL || ks_sample_share(left, before) != 0 ||
-	    (begin->left != NULL && ks_sample_share(left, begin->left) != 0)) {
-		ks_sample_free(left);
-		return -1;
+		if (at < now->n && now->ksp[at]->ks_kid == k->ks_kid)
+			at++; /* samples have the same order */
+		else if (ks_sample_counterpart(now, k) == NULL && ks_sample_counterpart(begin, k) != NULL &&
+		    ((begin->left == NULL && (begin->left = ks_sample_new(kc)) == NULL) ||
+		    ks_sample_replace(begin->left, k) != 0))
+			return -1;
 	}
-	ks_sample_free(begin->left);
-	begin->left = left;
 	return 0;
 }
 

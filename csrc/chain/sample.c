@@ -180,6 +180,19 @@ ks_sample_share(struct ks_sample *s, const struct ks_sample *from)
 	return 0;
 }
 
+int
+ks_sample_replace(struct ks_sample *s, kstat_t *copy)
+{
+	const struct ks_key key = ks_key_of(copy, KS_BY_ALL);
+	uint32_t slot = ks_table_find(&s->index, ks_key_hash(&key), has_key, s, &key);
+
+	if (slot == KS_NO_SLOT)
+		return add(s, NULL, copy, copy) != NULL ? 0 : -1;
+	release(s->ksp[slot]);
+	s->ksp[slot] = share(copy);
+	return 0;
+}
+
 bool
 ks_sample_lacks(const struct ks_sample *s, const kstat_t *ksp)
 {

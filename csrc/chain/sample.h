@@ -57,6 +57,9 @@ int ks_sample_add_as(struct ks_sample *s, kstat_ctl_t *kc, const struct ks_sampl
 /* Adds the copies of another sample whose kstats it does not have, by their names. 0, or -1 with errno ENOMEM. */
 int ks_sample_share(struct ks_sample *s, const struct ks_sample *from);
 
+/* Adds a copy of another sample, in place of one of its name. 0, or -1 with errno ENOMEM. */
+int ks_sample_replace(struct ks_sample *s, kstat_t *copy);
+
 void ks_sample_free(struct ks_sample *s);
 
 /*

@@ -86,6 +86,7 @@ function step:next(now, begin)
   if is_first then
     if self.values then
       now, message, errname = core.sample(ks)
+      name = self.name_of(methods.time_of_day(ks))
     else
       now, message, errname = sample.take(ks, self.list)
     end
@@ -94,9 +95,6 @@ function step:next(now, begin)
     elseif begin then
       begin(now)
     end
-  end
-  if is_first and self.values then
-    name = self.name_of(methods.time_of_day(ks))
   end
   local base, last = now, now
   while not core.interrupted() do
