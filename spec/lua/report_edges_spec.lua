@@ -377,7 +377,8 @@ describe("the command line of a report", function()
       assert.matches("^vmstat: 'soon' is not a time; times are [^\n]+; 'kstatlua vmstat %-%-help' explains\n$", r.err)
       r = run.run({ "kstatlua", "vmstat", option, "1700000000", env = { KSTAT_RECORDINGS = "/nowhere" } })
       assert.equal(2, r.status)
-      assert.matches("^vmstat: nothing is recorded in /nowhere: 'kstatlua record %-%-directory /nowhere 10' begins to record; %-r ", r.err)
+      assert.matches("^vmstat: nothing is recorded in /nowhere: " ..
+        "'kstatlua record %-%-directory /nowhere 10' begins to record; %-r ", r.err)
     end
     local recording = os.tmpname()
     os.remove(recording)
