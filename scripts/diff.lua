@@ -43,9 +43,9 @@ end
 
 -- Opens a part of the past: `given`, the options, with other times.
 local function open(given, times)
-  local ks, message, status = tool.open({ replay = given.replay, host = given.host, from = times.from, to = times.to,
+  local ks, message, code = tool.open({ replay = given.replay, host = given.host, from = times.from, to = times.to,
     at = times.at, interval = times.interval })
-  return ks or tool.stop(status, message)
+  return ks or tool.stop(code, message)
 end
 
 -- The times of the samples, and the cuts between them.
