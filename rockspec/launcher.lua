@@ -111,7 +111,7 @@ local function find(name)
       return candidate
     end
   end
-  die(2, ("no script '%s': neither a file nor installed in %s/../scripts"):format(name, directory))
+  die(2, require("kstat.unknown").script(name, nil, ""))
 end
 
 local preload = {} -- functions, in the order of the command line

@@ -329,12 +329,14 @@ end
 local function check_names(ks, selectors, options, aggregations, matched)
   local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
   local words = table.concat(options.selected, " ")
-  local person = not options.q and (core.terminal(2) ~= nil or format_of(options) == "human" and #selectors == 1 and
-    words:find("^[^:]*[%w\128-\255][^:]*$"))
+  local person = core.terminal(2) ~= nil or format_of(options) == "human" and #selectors == 1 and
+    words:find("^[^:]*[%w\128-\255][^:]*$")
   local number = (" " .. words):find(" %d") -- perhaps an interval with a wrong unit
-  if matched == 0 or selectors[2] and (person or number) then
+  if matched == 0 and options.q then
+    tool.warn_later({ unknown.switch(selectors[1]:fields()) })
+  elseif matched == 0 or selectors[2] and not options.q and (person or number) then
     for _, line in ipairs(tool.unmatched(ks, selectors, options)) do
-      local told = person or not options.q and (line:find("^'") or line:find("; the unit of", 1, true))
+      local told = person or line:find("^'") or line:find("; the unit of", 1, true)
       tool.warn_later({ told and line or line:match("KSTAT_WITH=.*") })
     end
   end

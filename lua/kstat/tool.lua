@@ -26,12 +26,15 @@ end
 local WIDEST = 200 -- columns of a line that repeats what somebody typed
 
 -- A line as a terminal and a log may have it, whatever words are in it; where it is too long for people these are
--- shortened.
+-- shortened, paths last.
 local function shown(line)
   local text = require("kstat.text")
   line = core.printable(line)
   if #line > WIDEST then
-    line = line:gsub("[^%s]+", function(word) return #word > 60 and text.shorten(word:sub(1, 4000), 60) or nil end)
+    local whole = #line <= 2 * WIDEST and "/" or "\n"
+    line = line:gsub("[^%s]+", function(word)
+      return #word > 60 and not word:find(whole, 1, true) and text.shorten(word:sub(1, 4000), 60) or nil
+    end)
   end
   return #line > 2 * WIDEST and text.shorten(line:sub(1, 4000), WIDEST - #running - 2) or line
 end
