@@ -337,7 +337,8 @@ local function check_names(ks, selectors, options, aggregations, matched)
   elseif matched == 0 or selectors[2] and not options.q and (person or number) then
     for _, line in ipairs(tool.unmatched(ks, selectors, options)) do
       local told = person or line:find("^'") or line:find("; the unit of", 1, true)
-      tool.warn_later({ told and line or line:match("KSTAT_WITH=.*") })
+      tool.warn_later({ told and line or line:match("KSTAT_WITH=.*") or line:match("there is no process %d+$")
+        or line:match("an operand has four fields.*") })
     end
   end
   for _, aggregation in ipairs(aggregations) do
