@@ -76,6 +76,21 @@ describe("a question over time", function()
     has(6, 6, 4)
   end)
 
+  it("begins anew where a recording goes back, also of groups", function()
+    local samples = {}
+    for i = 1, 6 do
+      samples[i] = { 1000 + 10 * (i < 4 and i or i - 3), a = ('"x":%d'):format(i) }
+    end
+    assert.equal("1 1.5 2 4 4.5 5", ask("avg(x, 1h)", samples, true))
+    assert.equal("1 2 3 4 5 6", ask("max(sum(x), 1h)", samples, true))
+    assert.equal("- 1 2 - 4 5", ask("sum(x) ago 10s", samples, true))
+  end)
+
+  it("takes the least of the texts that are as frequent", function()
+    local samples = steps(4, function(i) return ('"state":"%s"'):format(i % 2 == 0 and "z" or "b") end)
+    assert.equal('"b" "b" "b" "b"', ask("mode(state, 1h)", samples, true))
+  end)
+
   it("about less than a tick is about the sample of now", function()
     local samples = steps(3, function(i) return ('"x":%d'):format(i) end)
     assert.equal("1 2 3", ask("avg(x, 1ms)", samples, true))

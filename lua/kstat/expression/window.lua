@@ -20,24 +20,6 @@ local READ = { sum = "sum", mean = "mean", count = "count", min = "first", max =
 
 -- --- the clock ------------------------------------------------------------------------------------
 
---- Makes a clock of a table, or one that has nothing behind it any more: `tick` counts, `time` is that of the tick in
--- seconds on an axis of its own, `length` that of the interval that ends with it (0: there is none), `place` its
--- difference; `interval`: the seconds between ticks, if known.
-function window.clock(clock)
-  clock.tick, clock.time, clock.before, clock.length, clock.slack, clock.taken = clock.tick or 0, 0, 0, 0, 0, nil
-  clock.sets, clock.longest, clock.kept = clock.sets or {}, clock.longest or 0, clock.kept or 0
-  clock.kids, clock.names, clock.times, clock.cuts, clock.first_tick, clock.starts = {}, {}, {}, {}, clock.tick + 1, 0
-  for _, set in ipairs(clock.sets) do
-    set.n, set.samples, set.tick = 0, 0, nil
-  end
-  if clock.now then -- a tick goes on already
-    clock.tick = clock.tick - 1
-    clock.first_tick = clock.tick + 1
-    window.tick(clock, clock.now, clock.ends, false)
-  end
-  return clock
-end
-
 --- Says that what has series, a group or a kstat, is forgotten.
 function window.forget(owner)
   for set in pairs(owner) do
@@ -45,6 +27,34 @@ function window.forget(owner)
       set.n = set.n - 1
     end
   end
+end
+
+-- Says it of all kstats of a name.
+local function forget_all(who)
+  for _, creation in pairs(who.creations) do
+    window.forget(creation)
+  end
+  window.forget(who)
+end
+
+--- Makes a clock of a table, or one that has nothing behind it any more: `tick` counts, `time` is that of the tick in
+-- seconds on an axis of its own, `length` that of the interval that ends with it (0: there is none), `place` its
+-- difference; `interval`: the seconds between ticks, if known.
+function window.clock(clock)
+  for _, who in pairs(clock.names or {}) do
+    forget_all(who)
+  end
+  clock.sets, clock.longest, clock.kept = clock.sets or {}, clock.longest or 0, clock.kept or 0
+  -- Windows of groups stay: the axis goes on behind all that is in them.
+  clock.time = clock.time and clock.time + math.max(clock.longest, clock.kept) + 1 or 0
+  clock.tick, clock.before, clock.length, clock.slack, clock.taken = clock.tick or 0, clock.time, 0, 0, nil
+  clock.kids, clock.names, clock.times, clock.cuts, clock.first_tick, clock.starts = {}, {}, {}, {}, clock.tick + 1, 0
+  if clock.now then -- a tick goes on already
+    clock.tick = clock.tick - 1
+    clock.first_tick = clock.tick + 1
+    window.tick(clock, clock.now, clock.ends, false)
+  end
+  return clock
 end
 
 -- Forgets the times of ticks before the longest time that is asked for, and kstats that are gone for so long.
@@ -299,11 +309,13 @@ local function reader(set, reducer)
       return (core.window_get(series.window, start_of(set), what, reducer.share))
     end
     local state, n = accumulator.new and accumulator.new(), core.window_values(series.window, start_of(set), values)
+    for i = 1, set.texts and n or 0 do
+      values[i] = set.texts[values[i]] or values[i]
+    end
     if n > 0 then
       state = accumulator.add(state, values, n, clock.time)
     end
-    local value = (n > 0 or reducer.of_nothing) and get(state) or nil
-    return set.texts and set.texts[value] or value
+    return (n > 0 or reducer.of_nothing) and get(state) or nil
   end
 end
 
