@@ -193,6 +193,19 @@ function asker:over_kstats(depth)
   return node
 end
 
+-- A reducer of reducers over kstats. Different values are counted of what has no last bit in doubt.
+function asker:of_reducers(depth)
+  local node = self:reducer(function()
+    return self:over_kstats(depth)
+  end)
+  if node.reducer == "distinct" then
+    node[1] = { kind = "reduce", reducer = self.r:one_of({ "max", "count" }), self:simple(), reduces = true }
+  elseif not node[1].reduces then
+    node[1] = self:over_kstats(0)
+  end
+  return node
+end
+
 -- Says of an expression within one over time of a group which parts are of the group: those that reduce, and what they
 -- stand in. Whether it is one of them.
 local function lift(node)
@@ -224,10 +237,7 @@ function asker:of_group_over_time(depth)
     return { kind = "reach", { kind = "reduce", reducer = "sum", self:gauge(), reduces = true },
       parameter = self:odd(-10, 60).value, length = length, reduces = true }
   end
-  local node = self:reducer(function()
-    return self:over_kstats(0)
-  end)
-  node[1] = node[1].reduces and node[1] or self:over_kstats(0)
+  local node = self:of_reducers(0)
   node.length, node.reduces = length, true
   return node
 end
@@ -241,10 +251,7 @@ function asker:of_group(depth, calm)
     node.over_all = not calm and self.has_keys and r:chance(8)
     return node
   elseif choice == 5 then
-    local node = self:reducer(function()
-      return self:over_kstats(depth - 1)
-    end)
-    node[1] = node[1].reduces and node[1] or self:over_kstats(0)
+    local node = self:of_reducers(depth - 1)
     if r:chance(20) then
       lift(node[1][1] or {})
       node[1].length = self:length()
