@@ -91,6 +91,19 @@ describe("a question over time", function()
     assert.equal('"b" "b" "b" "b"', ask("mode(state, 1h)", samples, true))
   end)
 
+  it("about all time begins anew with what was away for a minute, whatever else is asked", function()
+    local samples = steps(12, function() return '"x":1' end)
+    samples[2].a = '"x":2'
+    for i = 4, 10 do
+      samples[i].b, samples[i].a = samples[i].a, nil
+    end
+    samples[3].a, samples[11].a, samples[12].a = '"x":2', '"x":2', '"x":2'
+    local alone = ask('sum(since(x)) where name == "a"', samples, true)
+    assert.equal("- 0 10 - - - - - - - - -", alone)
+    local beside = ask('sum(since(x)), sum(x ago 1h) where name == "a"', samples, true)
+    assert.equal(alone, (beside:gsub("(%S+) %-", "%1")))
+  end)
+
   it("about less than a tick is about the sample of now", function()
     local samples = steps(3, function(i) return ('"x":%d'):format(i) end)
     assert.equal("1 2 3", ask("avg(x, 1ms)", samples, true))

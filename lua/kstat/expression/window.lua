@@ -14,6 +14,7 @@ local window = {}
 
 local MOST_BYTES, BYTES, DISTRIBUTION = 256 * 2 ^ 20, 16, 8192 -- of all values; of one; of a distribution
 local SAME = 0.01 -- seconds: so far may ticks be from where they should be
+local AWAY = 60 -- seconds after which a kstat that is not there is forgotten, if no time asks for it
 local KINDS = { min = "least", max = "greatest", digest = "ranked" } -- by the key of a reducer; others: all
 local READ = { sum = "sum", mean = "mean", count = "count", min = "first", max = "first", first = "first",
   last = "last", digest = "quantile" }
@@ -70,7 +71,7 @@ local function forget(clock)
     clock.swept, clock.kids = clock.time, {}
     for name, who in pairs(clock.names) do
       for crtime, creation in pairs(who.creations) do
-        if creation.time <= from - 60 and creation.tick < clock.tick - 1 then
+        if creation.time <= from - AWAY and creation.tick < clock.tick - 1 then
           who.creations[crtime] = nil
           window.forget(creation)
         end
@@ -342,6 +343,17 @@ end
 
 -- --- functions of rows --------------------------------------------------------------------------------
 
+-- The series of what is fed, or a new one: what is of all time begins anew with what was away for a minute, which would
+-- else be remembered for as long as others ask for.
+local function series_of(set, owner)
+  local series, clock = owner[set], set.clock
+  if series and set.seconds == math.huge and not set.tau and series.tick and series.tick < clock.tick - 1 and
+    series.time <= clock.time - AWAY then
+    series, set.n = nil, set.n - 1
+  end
+  return series or new_series(set, owner)
+end
+
 -- Has a set fed, and returns a function(row) that reads the series of its kstat or, with `group`, of the group that the
 -- row is. owner: what has the series of a kstat, "who" or its creation.
 local function sliding(set, context, group, feed, read, owner)
@@ -352,9 +364,9 @@ local function sliding(set, context, group, feed, read, owner)
     if owner then
       of = of[owner]
     end
-    local series = of[set] or new_series(set, of)
+    local series = series_of(set, of)
     if series.tick ~= clock.tick then
-      series.tick = clock.tick
+      series.tick, series.time = clock.tick, clock.time
       if clock.still then -- what was counted since creation is no value
         row.kstat = core.lookup(clock.still, k.module, k.instance, k.name)
       end
