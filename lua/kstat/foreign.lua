@@ -28,12 +28,15 @@ local FUNCTIONS = { average = "avg", std = "stddev", stdev = "stddev", irate = "
 local CALLS = {
   increase = function(x, time) return ("sum(delta(%s)%s)"):format(x, time and ", " .. time or "") end,
   deriv = function(x, time) return ("trend(%s, %s)"):format(x, time or "5m") end,
+  delta = function(x, time) return ("%s - %s ago %s"):format(x, x, time) end, -- of a range, which is one of gauges
   predict_linear = function(x, time, after)
     return ("%s + %s * trend(%s, %s)"):format(x, after or 3600, x, time or "1h")
   end,
   boot = function(x) return x end,
   llquantize = function(x) return ("quantize(%s)"):format(x:match("^[^,]*")) end,
 }
+
+local SUMS = { delta = true, predict_linear = true } -- those that operators need in parentheses
 
 local function of_share(share, x, time)
   return ("p%g(%s%s)"):format(100 * tonumber(share), x, time and ", " .. time or "")
@@ -47,7 +50,7 @@ local function without_range(x)
 end
 
 local function calls(text)
-  return (text:gsub("([%a_][%w_]*)(%s*)(%b())", function(name, space, arguments)
+  return (text:gsub("()([%a_][%w_]*)(%s*)(%b())()", function(at, name, space, arguments, behind)
     local x, time, after, offset = without_range(calls(arguments:sub(2, -2)))
     local share, of = x:match("^([%d.]+)%s*,%s*(.*)$")
     local plain = name:gsub("_over_time$", "")
@@ -57,10 +60,11 @@ local function calls(text)
       made = ("%s %s %s"):format(plain:sub(1, -2), share or 5, of)
     elseif share and plain:find("quantile$") then
       made = of_share(share, of, time)
-    elseif plain == "delta" and time then
-      made = CALLS.increase(x, time)
-    elseif CALLS[plain] then
+    elseif CALLS[plain] and (time or plain ~= "delta") then
       made = CALLS[plain](x, time, after)
+      if SUMS[plain] and (text:sub(1, at - 1):find("[-+*/%%]%s*$") or text:find("^%s*[-+*/%%]", behind)) then
+        made = "(" .. made .. ")"
+      end
     elseif plain == "percentile" and x:find(",%s*[%d.]+$") then
       made = ("p%s(%s)"):format(x:match(",%s*([%d.]+)$"), x:match("^(.-)%s*,"))
     else
@@ -97,7 +101,7 @@ end
 
 -- Patterns in the order in which they apply, and what is meant by them.
 local RULES = {
-  { "^%s*@[%w_]*%[(.-)%]%s*=%s*(.*)$", "%2 by (%1)" }, { "^%s*@[%w_]*%s*=%s*", "" }, -- D
+  { "%s*;%s*$", "" }, { "^%s*@[%w_]*%[(.-)%]%s*=%s*(.*)$", "%2 by (%1)" }, { "^%s*@[%w_]*%s*=%s*", "" }, -- D
   { "^%s*select%s+(.-)%s+from%s+[%w_]+", "%1" },
   { "^(.-)%s+order%s+by.-%s+limit%s+(%d+)%s*$", "top %2 %1" }, { "%f[%w_]group%s+by%f[^%w_]", "by" },
   { "%f[%w_]by%s+([%a_][%w_]*)", "by (%1)" },
