@@ -45,7 +45,7 @@ end
 -- A range stands behind what it is of, perhaps with an offset and with numbers behind a comma.
 local function without_range(x)
   local before, time, rest = x:match("^(.-)%s*%[(%w+)[^%]]*%](.*)$")
-  local offset = (rest or ""):match("^%s*ago%s+(%w+)")
+  local offset = (rest or ""):match("^%s*\5?ago%s+(%w+)")
   return before or x, time, (rest or ""):match("^%s*,%s*(%w+)"), offset
 end
 
@@ -55,6 +55,13 @@ local function calls(text)
     local share, of = x:match("^([%d.]+)%s*,%s*(.*)$")
     local plain = name:gsub("_over_time$", "")
     local made
+    local before, past = x:match("^([%w_.]+%s*%b())%s+\5ago%s+(%w+)$")
+    if not before then
+      before, past = x:match("^([%w_.]+)%s+\5ago%s+(%w+)$")
+    end
+    if before and require("kstat.reducers").known(plain) then -- the sum of then, not of those that are there now, too
+      x, offset = before, past
+    end
     if plain == "topk" or plain == "bottomk" then
       of = of or x
       made = ("%s %s %s"):format(plain:sub(1, -2), share or 5, of)
@@ -70,7 +77,7 @@ local function calls(text)
     else
       made = (FUNCTIONS[plain] or plain) .. space .. ("(%s%s)"):format(x, time and ", " .. time or "")
     end
-    return made .. (offset and " ago " .. offset or "")
+    return made .. (offset and " \5ago " .. offset or "")
   end))
 end
 
@@ -106,7 +113,7 @@ local RULES = {
   { "^(.-)%s+order%s+by.-%s+limit%s+(%d+)%s*$", "top %2 %1" }, { "%f[%w_]group%s+by%f[^%w_]", "by" },
   { "%f[%w_]by%s+([%a_][%w_]*)", "by (%1)" },
   { "<>", "!=" }, { "([^=!<>])=%f[^=~]", "%1==" }, { "&&", " and " }, { "||", " or " },
-  { "%f[%w_]offset%f[^%w_]", "ago" },
+  { "%f[%w_]offset%f[^%w_]", "\5ago" },
   { "([%a_][%w_]*)%s+between%s+(%S+)%s+and%s+(%S+)", "(%1 >= %2 and %1 <= %3)" },
   { "count%(%s*%*%s*%)", "count" },
   { "%$%d+", "x" }, { "^%s*%.%[%]%s*|%s*", "" }, { "%f[%w_.%)]%.%f[%a]", "" }, -- awk, jq
@@ -174,7 +181,8 @@ local function rewritten(text)
     text = (limit and value or text) .. " by " .. keys .. (limit and (" having %s %s"):format(value, limit) or "")
   end
   text = text .. (conditions and " where " .. conditions or "")
-  return (text:gsub("\1(%d+)\1", function(i) return quoted[tonumber(i)] end):gsub("%s%s+", " "):match("^%s*(.-)%s*$"))
+  text = text:gsub("\5", ""):gsub("\1(%d+)\1", function(i) return quoted[tonumber(i)] end)
+  return (text:gsub("%s%s+", " "):match("^%s*(.-)%s*$"))
 end
 
 --- The line about a text that is wrong, with what was meant if it is in words of others.

@@ -22,7 +22,11 @@ local LINES = {
   ["predict_linear(available[1h], 14400)"] = "available + 14400 * trend(available, 1h)",
   ["max(predict_linear(x[1h], 60) * 8)"] = "max((x + 60 * trend(x, 1h)) * 8)",
   ["changes(x[1h])"] = "changes(x, 1h)",
-  ["sum(rate(x[5m] offset 1d))"] = "sum(rate(x, 5m) ago 1d)",
+  ["sum(rate(x[5m] offset 1d))"] = "sum(rate(x, 5m)) ago 1d",
+  ["sum by (k) (x offset 1d)"] = "sum(x) ago 1d by (k)",
+  ["sum(rate(x)) - sum(rate(x) offset 1w)"] = "sum(rate(x)) - sum(rate(x)) ago 1w",
+  ["sum(abs(x offset 1d))"] = "sum(abs(x ago 1d))",
+  ["sum(x - x offset 1d)"] = "sum(x - x ago 1d)",
   ["sum(rate(x)) offset 1d"] = "sum(rate(x)) ago 1d",
   ["quantile(0.9, x)"] = "p90(x)",
   ["quantile_over_time(0.99, x[5m])"] = "p99(x, 5m)",
@@ -77,7 +81,7 @@ describe("a question in words of others", function()
       assert(kstat.aggregate(meant))
       count = count + 1
     end
-    assert.equal(51, count)
+    assert.equal(55, count)
   end)
 
   it("leaves alone what stands in quotes, and says nothing where nothing is meant", function()
