@@ -123,6 +123,20 @@ describe("a question over time", function()
     assert.equal(2 ^ 64, tonumber((ask("sum(big)", samples))))
   end)
 
+  it("rounds whole numbers without losing digits", function()
+    local samples = { { 1000, a = '"big":9007199254740993,"top":9223372036854775807,"low":-9223372036854775808' } }
+    assert.equal("9007199254740993", (ask("round(big)", samples))) -- the command is of Lua 5.4
+    assert.equal(2 ^ 63, tonumber((ask("round(top, 10)", samples))))
+    assert.equal(-2 ^ 63, tonumber((ask("round(low, 10)", samples))))
+    assert.equal("20", (ask("round(x, 10)", { { 1000, a = '"x":15' } })))
+    assert.equal("-10", (ask("round(x, 10)", { { 1000, a = '"x":-15' } })))
+  end)
+
+  it("refuses a flag that regular expressions do not have", function()
+    local line = ask("count where name =~ /a/q", { { 1000, a = '"x":1' } })
+    assert.matches("unknown flag 'q' of a regular expression %(known: imsxnU%), at character 21", line)
+  end)
+
   it("counts kstats, and asks what is added where units differ or nothing says by what", function()
     local samples = { { 1000, a = '"state":"S","x":1,"y":2', b = '"state":"S","x":1,"y":2' } }
     assert.equal("2", ask("count by (state)", samples))

@@ -171,11 +171,24 @@ local function extreme(better)
   end
 end
 
+-- To the nearest multiple; of whole numbers without a division, which is exact up to 2^53 alone.
+local function rounded(x, to)
+  to = to or 1
+  if to == 0 then
+    return nil
+  elseif to < 0 or x % 1 ~= 0 or to % 1 ~= 0 then
+    return math.floor(x / to + 0.5) * to
+  end
+  local rest = x % to
+  local below = exact(x - rest, x - 0.0 - rest)
+  return rest >= to - rest and exact(below + to, below + 0.0 + to) or below
+end
+
 -- Functions of numbers, and how many they take at least and at most. `min` and `max` of one are reducers.
 local FUNCTIONS = {
   abs = { function(x) return x < 0 and exact(-x, 0.0 - x) or x end, 1, 1 },
   floor = { math.floor, 1, 1 },
-  round = { function(x, to) return to ~= 0 and math.floor(x / (to or 1) + 0.5) * (to or 1) or nil end, 1, 2 },
+  round = { rounded, 1, 2 },
   sqrt = { function(x) return x >= 0 and math.sqrt(x) or nil end, 1, 1 },
   log = { function(x) return x > 0 and math.log(x) or nil end, 1, 1 },
   exp = { function(x) return x < 709 and math.exp(x) or nil end, 1, 1 },
@@ -273,9 +286,10 @@ function BUILD.unary(tree, context)
 end
 
 local function matching(e, tree)
+  local wrong = tree.value:match("/%a*([^imsxnU%W])%a*$") -- else a glob, as file systems have such names
   local pattern, problem = core.pattern(tree.value)
-  if not pattern then
-    refuse(tree, "%s", problem)
+  if wrong or not pattern then
+    refuse(tree, "%s", problem or ("unknown flag '%s' of a regular expression (known: imsxnU)"):format(wrong))
   end
   return function(row, how)
     local v = e(row, how)
