@@ -398,6 +398,19 @@ describe("an aggregation", function()
     assert.equal(0, select(2, aggregate("sum"):add(ks, ":::/^(class|crtime|snaptime)$/")))
   end)
 
+  it("takes values at times that are numbers, and where nothing waits for the end of a tick", function()
+    local agg = aggregate("avg(x, 1h) by (name)"):add_value({ "a" }, 1, 10):add_value({ "a" }, 3, 20)
+    assert.equal(2, agg:get("a"))
+    local wrong = { [5] = "a time that does not fall", x = "seconds expected, got string",
+      [math.huge] = "seconds expected, got inf" }
+    for time, line in pairs(wrong) do
+      assert.error_matches(function() agg:add_value({ "a" }, 1, time) end, "'add_value' %(" .. line)
+    end
+    for _, text in ipairs({ "max(sum(x) by (name))", "sum(x) by (hour)", "sum(x) ago 1m" }) do
+      assert.error_matches(function() aggregate(text):add_value({}, 1) end, "^add_value: .* take samples: agg:add%(%)$")
+    end
+  end)
+
   it("takes uint64 numbers beyond integers as what they are", function()
     local file = os.tmpname()
     finally(function() os.remove(file) end)

@@ -404,17 +404,27 @@ end
 --- Adds one value of one's own.
 -- @tparam {string|number,...} key a value for each key column, in their order
 -- @number value NaN and infinities are not counted
--- @number[opt] time in seconds, for first, last and ewma; default: kstat.hrtime()
+-- @number[opt] time in seconds, for first, last, ewma and windows, where it does not fall; default: kstat.hrtime()
 -- @treturn aggregation itself
+-- @raise on a wrong argument, and of keys of time, groups within and what is over time of a group: these take samples
 -- @function agg:add_value
 function methods.add_value(self, key, value, time)
   if type(key) ~= "table" then
     error("bad argument #1 to 'add_value' (table expected, got " .. type(key) .. ")", 2)
   elseif type(value) ~= "number" then
     error("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")", 2)
+  elseif time ~= nil and not reducers.is_finite(time) then
+    error(("bad argument #3 to 'add_value' (seconds expected, got %s)"):format(
+      type(time) == "number" and tostring(time) or type(time)), 2)
+  elseif self.children[1] or self.sets[1] or self.past then
+    error("add_value: keys of time, groups within and what is over time of a group take samples: agg:add()", 2)
   end
+  time = (self.timed or self.is_over_time) and (time or core.hrtime())
   local clock = self.clock
-  clock.time = self.is_over_time and (time or core.hrtime()) or clock.time
+  if clock.longest > 0 and time < clock.time then
+    error("bad argument #3 to 'add_value' (a time that does not fall, for there is a window)", 2)
+  end
+  clock.time = self.is_over_time and time or clock.time
   local path = groups.path_of(self, key)
   for i, column in ipairs(self.path) do
     if path[i] == nil or path[i] ~= path[i] then
@@ -422,9 +432,8 @@ function methods.add_value(self, key, value, time)
     end
   end
   for _, source in ipairs(reducers.is_finite(value) and self.sources or {}) do
-    update(self, groups.find(self, path, true), source, { value }, 1, self.timed and (time or core.hrtime()))
+    update(self, groups.find(self, path, true), source, { value }, 1, time)
   end
-  self.pending = self.pending or self.children[1] ~= nil
   return self
 end
 
