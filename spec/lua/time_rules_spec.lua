@@ -137,6 +137,13 @@ describe("a question over time", function()
     assert.matches("unknown flag 'q' of a regular expression %(known: imsxnU%), at character 21", line)
   end)
 
+  it("has names in the order of the alphabet, and days only as keys of time in that of a week", function()
+    local names = ask("count by (name)", { { 1000, sat = '"x":1', pat = '"x":1', wed = '"x":1', fri = '"x":1' } })
+    assert.equal("1", names)
+    local r = run.run({ "kstat", "-r", file, "-pa", "count by (name)", "m" })
+    assert.equal("fri pat sat wed", (r.out:gsub(":count\t1\n", " "):gsub(" $", "")))
+  end)
+
   it("counts kstats, and asks what is added where units differ or nothing says by what", function()
     local samples = { { 1000, a = '"state":"S","x":1,"y":2', b = '"state":"S","x":1,"y":2' } }
     assert.equal("2", ask("count by (state)", samples))

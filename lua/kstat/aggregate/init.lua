@@ -471,10 +471,10 @@ local function sorted(self, less, most)
   end_tick(self)
   local level, behind = self.past or self, {}
   if less == order.by_key and not level.is_sorted then
-    table.sort(level.list, less())
+    table.sort(level.list, less(self.columns))
     level.is_sorted = true
   end
-  local add, rows = order.first(less(), most)
+  local add, rows = order.first(less(self.columns), most)
   local function new_row()
     return { key = false, group = false, values = { unpack(self.values) } } -- has room for all at once
   end
@@ -489,7 +489,7 @@ local function sorted(self, less, most)
     end
   end)
   if not most and less ~= order.by_key then
-    table.sort(rows, less())
+    table.sort(rows, less(self.columns))
   end
   return rows, behind
 end

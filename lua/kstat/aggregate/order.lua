@@ -1,13 +1,14 @@
---- The orders in which an aggregation is read. Each is a function() that gives a function(a, b) of rows, as table.sort
--- takes it, for one sort; that by key is of groups, too.
+--- The orders in which an aggregation is read. Each is a function(columns) of the keys that gives a function(a, b) of
+-- rows, as table.sort takes it, for one sort; that by key is of groups, too.
 --
 -- @module kstat.aggregate.order
 local order = {}
 
 local DAYS = { mon = 1, tue = 2, wed = 3, thu = 4, fri = 5, sat = 6, sun = 7 }
 
--- Compares values of keys: numbers before text, days in the order of a week, text without case as kstat(8) has it.
-local function comparing()
+-- Compares values of keys: numbers before text, those of a key weekday in the order of a week, text without case as
+-- kstat(8) has it.
+local function comparing(columns)
   local lowered = {}
   local function low(text)
     local made = lowered[text]
@@ -17,12 +18,12 @@ local function comparing()
     end
     return made
   end
-  return function(a, b)
+  return function(a, b, i)
     if type(a) == "number" and type(b) == "number" then
       return a < b
     elseif type(a) == "number" or type(b) == "number" then
       return type(a) == "number"
-    elseif DAYS[a] and DAYS[b] then
+    elseif columns[i].period and DAYS[a] and DAYS[b] then
       return DAYS[a] < DAYS[b]
     end
     local x, y = low(a), low(b)
@@ -35,16 +36,16 @@ end
 
 -- By the columns of the key, or first by one of them, perhaps the other way around.
 local function by_columns(first, descending)
-  return function()
-    local less = comparing()
+  return function(columns)
+    local less = comparing(columns)
     return function(a, b)
       local x, y = a.key, b.key
       if first and x[first] ~= y[first] then
-        return less((descending and y or x)[first], (descending and x or y)[first])
+        return less((descending and y or x)[first], (descending and x or y)[first], first)
       end
       for i = 1, x.n do
         if x[i] ~= y[i] then
-          return less(x[i], y[i])
+          return less(x[i], y[i], i)
         end
       end
       return false
@@ -57,8 +58,8 @@ order.by_key = by_columns()
 
 --- By the values of reducer i, largest first; nil goes last, whatever the direction; equals by key.
 function order.by_value(i, ascending)
-  return function()
-    local by_key = order.by_key()
+  return function(columns)
+    local by_key = order.by_key(columns)
     return function(a, b)
       local x, y = a.values[i], b.values[i]
       if type(x) == "table" or type(y) == "table" then -- distributions, by how many values they have
