@@ -144,6 +144,30 @@ describe("a question over time", function()
     assert.equal("fri pat sat wed", (r.out:gsub(":count\t1\n", " "):gsub(" $", "")))
   end)
 
+  it("ranks distributions by how many values they have, and takes them for no numbers", function()
+    local lines = {}
+    for i = 1, 3 do
+      local kstats = {}
+      for j, name in ipairs({ "a", "b" }) do
+        kstats[j] = ('{"module":"m","instance":0,"name":"%s","class":"histogram","type":1,"snaptime":%d,"data":' ..
+          '{"crtime":1,"snaptime":%d,"buckets":[0,%d],"type":"linear","range_min":0,"range_max":100,"stepping":100,' ..
+          '"sum":%d,"min":1,"max":9,"out_of_range":0}}'):format(name, 60 * i, 60 * i, i * j, 5 * i * j)
+      end
+      lines[i] = ("%d\n[%s]\n\n"):format(60 * i, table.concat(kstats, ","))
+    end
+    run.write_file(file, table.concat(lines))
+    local function answer(question)
+      local r = run.run({ "kstat", "-r", file, "-pa", question, "m", "60" })
+      return r.out .. r.err
+    end
+    assert.matches('^b:buckets\t[^\n]*values"\n', answer("top 1 buckets by (name)"))
+    for _, question in ipairs({ "buckets ago 1m", "rate(buckets, 2m)", "trend(buckets, 2m)", "buckets == 3",
+      "if(buckets, 1, 2)" }) do
+      assert.matches("a distribution is no number: p99%(x%)", answer(question), question)
+    end
+    assert.matches("p50%(buckets%) ago 1m\t5", answer("p50(buckets) ago 1m"))
+  end)
+
   it("counts kstats, and asks what is added where units differ or nothing says by what", function()
     local samples = { { 1000, a = '"state":"S","x":1,"y":2', b = '"state":"S","x":1,"y":2' } }
     assert.equal("2", ask("count by (state)", samples))

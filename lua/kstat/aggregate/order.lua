@@ -56,15 +56,19 @@ end
 --- By the columns of the key.
 order.by_key = by_columns()
 
+-- Distributions are in order by how many values they have: those of buckets, and those of the core.
+local function size_of(value)
+  local kind = type(value)
+  return kind == "table" and value.total or kind == "userdata" and value.count or value
+end
+
 --- By the values of reducer i, largest first; nil goes last, whatever the direction; equals by key.
 function order.by_value(i, ascending)
   return function(columns)
     local by_key = order.by_key(columns)
     return function(a, b)
       local x, y = a.values[i], b.values[i]
-      if type(x) == "table" or type(y) == "table" then -- distributions, by how many values they have
-        x, y = x and x.total, y and y.total
-      end
+      x, y = size_of(x), size_of(y)
       if x == y then
         return by_key(a, b)
       elseif x == nil or y == nil then

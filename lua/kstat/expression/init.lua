@@ -111,7 +111,7 @@ local function flag(condition) return condition and 1 or 0 end
 -- A value as a number; nil if it is none.
 local function number_of(v)
   if type(v) == "userdata" then
-    core.fail("a distribution is no number: p99(x), mean(x), count(x) and others of it are")
+    require("kstat.expression.window").refuse_distribution()
   end
   return tonumber(v)
 end
@@ -123,7 +123,7 @@ end
 
 -- Numbers are equal as numbers, texts as texts.
 local function same(a, b)
-  return a ~= nil and b ~= nil and flag(a == b or tonumber(a) ~= nil and tonumber(a) == tonumber(b)) or nil
+  return a ~= nil and b ~= nil and flag(a == b or number_of(a) ~= nil and number_of(a) == number_of(b)) or nil
 end
 
 local function opposite(v) return v and 1 - v end
@@ -253,7 +253,7 @@ end
 
 local function choice(condition, yes, no)
   return function(row, how)
-    local c = tonumber(condition(row, how))
+    local c = number_of(condition(row, how))
     return c and (c ~= 0 and yes or no)(row, how)
   end
 end

@@ -388,6 +388,11 @@ local function sliding(set, context, group, feed, read, owner)
   end
 end
 
+--- Raises that there should be a number.
+function window.refuse_distribution()
+  core.fail("a distribution is no number: p99(x), mean(x), count(x) and others of it are")
+end
+
 --- Raises that windows have no sums with other ones.
 function window.refuse_merge()
   error("aggregations with windows cannot be merged", 0)
@@ -415,7 +420,8 @@ end
 local function feed_change(set, e)
   local clock = set.clock
   return function(series, row)
-    local rate, elapsed = tonumber(e(row, 2)), row.kstat.elapsed
+    local rate, elapsed = e(row, 2), row.kstat.elapsed
+    rate = type(rate) == "userdata" and window.refuse_distribution() or tonumber(rate)
     if rate and elapsed and elapsed > 0 then
       local from = start_of(set)
       local begins = not series.at or series.seen ~= clock.tick - 1
@@ -493,7 +499,10 @@ local SPANS = { rate = "changes", ago = "span", trend = "span", ["until"] = "spa
 function window.over_time(name, text, e, goal, seconds, context, group)
   local set = new_set(text, seconds, context.clock, SPANS[name] or name ~= "since" and "all")
   set.name = name
-  local function feed(series, row) add(set, series, e(row, 0)) end
+  local function feed(series, row)
+    local v = e(row, 0)
+    add(set, series, type(v) == "userdata" and window.refuse_distribution() or v)
+  end
   if name == "rate" then
     feed = feed_change(set, e)
   elseif not SPANS[name] then
