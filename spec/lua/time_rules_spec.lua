@@ -86,6 +86,19 @@ describe("a question over time", function()
     assert.equal("- 1 2 - 4 5", ask("sum(x) ago 10s", samples, true))
   end)
 
+  it("is of no interval where the clock of the day and that of the machine go back", function()
+    local lines = {}
+    for i, at in ipairs({ { 1000, 5000, 1 }, { 1010, 5010, 1 }, { 500, 20, 4 }, { 510, 30, 4 } }) do
+      lines[i] = ('%d\n[{"module":"m","instance":0,"name":"a","class":"misc","type":1,"snaptime":%d,"data":' ..
+        '{"crtime":%d,"snaptime":%d,"x":%d}}]\n\n'):format(1700000000 + at[1], at[2], at[3], at[2], 10 * at[2])
+    end
+    run.write_file(file, table.concat(lines))
+    local r = run.run({ "kstat", "-r", file, "-pa", "sum(rate(x)), sum(delta(x))", "m", "10" })
+    assert.matches("sum%(rate%(x%)%)\t10\nsum%(delta%(x%)%)\t100\n\nsum%(rate%(x%)%)\t%-\nsum%(delta%(x%)%)\t%-\n\n" ..
+      "sum%(rate%(x%)%)\t10\nsum%(delta%(x%)%)\t100\n$", r.out)
+    assert.matches("clocks were set back from", r.err)
+  end)
+
   it("takes the least of the texts that are as frequent", function()
     local samples = steps(4, function(i) return ('"state":"%s"'):format(i % 2 == 0 and "z" or "b") end)
     assert.equal('"b" "b" "b" "b"', ask("mode(state, 1h)", samples, true))

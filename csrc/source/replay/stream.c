@@ -167,6 +167,9 @@ arrive(struct stream *s, const struct ks_machine *before, const char *path)
 		(void)snprintf(line, sizeof(line), "clocks were set back from %s to %s", ks_when_write(a, before->time),
 		    ks_when_write(b, s->machine.time));
 		add_note(&s->notes, line);
+		/* Who does not say when the machine was started: its own clock never falls, so this is no interval. */
+		if (before->started == 0 && ks_time_between(before->newest, s->machine.newest) <= -KS_NANOSEC)
+			s->cut = KS_CUT_GAP;
 	}
 	s->step = step > 0 ? step : 0;
 	return 0;
