@@ -199,7 +199,8 @@ function asker:of_reducers(depth)
     return self:over_kstats(depth)
   end)
   if node.reducer == "distinct" then
-    node[1] = { kind = "reduce", reducer = self.r:one_of({ "max", "count" }), self:simple(), reduces = true }
+    node[1] = { kind = "reduce", reducer = self.r:one_of({ "max", "count" }),
+      self.r:chance(50) and self:gauge() or self:counter(), reduces = true }
   elseif not node[1].reduces then
     node[1] = self:over_kstats(0)
   end

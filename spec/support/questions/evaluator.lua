@@ -9,6 +9,12 @@ local evaluator = {}
 local GAP = 60 -- seconds: less is none
 local SPANS = { ago = true, trend = true, reach = true } -- they look at the sample before the time, too
 
+-- The seconds between a sample and the one before it, also where the clock of day was set back.
+local function distance_of(samples, i)
+  local sample, before = samples[i], samples[i - 1]
+  return sample.time > before.time and sample.time - before.time or math.max(sample.clock - before.clock, 0)
+end
+
 -- Whether nothing is known of the time between a sample and the one before it.
 local function is_cut(samples, i)
   local sample, before = samples[i], samples[i - 1]
@@ -19,22 +25,23 @@ local function is_cut(samples, i)
   end
   local beside = math.huge
   if i > 2 then
-    beside = before.time - samples[i - 2].time
+    beside = distance_of(samples, i - 1)
   end
   if i < #samples then
-    beside = math.min(beside, samples[i + 1].time - sample.time)
+    beside = math.min(beside, distance_of(samples, i + 1))
   end
-  local distance = sample.time - before.time
+  local distance = distance_of(samples, i)
   return distance >= GAP and distance > 3 * beside
 end
 
 -- Prepares a history: which samples are behind a gap, which record a kstat has in a sample, and `at`, the time in which
--- windows are: it goes on as the machine's clock does, and in a gap as the time of day.
+-- windows are: it goes on as the machine's clock does, and in a gap as the time of day, unless that was set back.
 function evaluator.prepare(history)
   for i, sample in ipairs(history.samples) do
     sample.cut = i > 1 and is_cut(history.samples, i)
     local before = history.samples[i - 1]
-    sample.at = before and before.at + (sample.cut and sample.time - before.time or sample.clock - before.clock) or 0
+    local awake, length = before and sample.clock - before.clock, before and sample.time - before.time
+    sample.at = before and before.at + (sample.cut and math.max(length, awake, 0) or awake) or 0
     sample.by_id, sample.start = {}, (before and before.start or 0) + (sample.boot and 1 or 0)
     for _, record in ipairs(sample.kstats) do
       record.id = ("%s\0%d\0%s"):format(record.module, record.instance, record.name)

@@ -62,14 +62,16 @@ local function data_of(kstat, r)
   return data
 end
 
--- How long it is to the next sample, how far the machine's clock goes on in this time, and whether it was started.
+-- How long it is to the next sample, how far the machine's clock goes on in this time, and whether it was started; if
+-- not, the clock of the day may be set back.
 local function next_distance(r, distance)
   local length = r:chance(20) and math.floor(distance * r:one_of({ 0.5, 1.5, 2, 2.5, 3 })) or distance
   if r:chance(5) then
     length = length * r:between(4, 12) + 60
   end
   local asleep = r:chance(3) and r:one_of({ 70, length * 4 + 60 }) or 0
-  return length + asleep, length, r:chance(3)
+  local is_started, back = r:chance(3), r:chance(4) and r:one_of({ 7, 40, 500 }) or 0
+  return length + asleep - (is_started and 0 or back), length, is_started
 end
 
 local function kstats_of(r, clock)
