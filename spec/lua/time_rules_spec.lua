@@ -99,6 +99,17 @@ describe("a question over time", function()
     assert.matches("clocks were set back from", r.err)
   end)
 
+  it("has the intervals of steps behind a gap where they are", function()
+    local r = run.run({ "kstat", "-r", "spec/vectors/questions/dirty.rec", "--from", "1700737200", "--to", "1700758800",
+      "-pa", "sum(rate(requests, 2h)), sum(inflight) ago 1h, sum(changes(inflight, 2h))", "web", "3600" })
+    local values = {}
+    for value in r.out:gmatch("\t([^\n]*)") do
+      values[#values + 1] = value
+    end
+    assert.equal("120 - 0 118.4", table.concat(values, " ", 1, 3) .. " " .. values[#values - 2])
+    assert.equal("-", values[5]) -- an hour before the end of the first step behind the gap no step had ended
+  end)
+
   it("takes the least of the texts that are as frequent", function()
     local samples = steps(4, function(i) return ('"state":"%s"'):format(i % 2 == 0 and "z" or "b") end)
     assert.equal('"b" "b" "b" "b"', ask("mode(state, 1h)", samples, true))

@@ -96,6 +96,7 @@ function window.tick(clock, place, ends, cut)
     clock.now, step = now, 0
   elseif clock.taken then
     step = taken - clock.taken
+    cut = cut or ends and ends < step - SAME -- a gap lies before what a step of the past has joined
     if step < 0 then -- the machine was started again: no kstat is the same, whatever its crtime
       clock.starts, clock.kids = clock.starts + 1, {}
     end
@@ -107,7 +108,7 @@ function window.tick(clock, place, ends, cut)
   end
   clock.before = clock.time
   clock.tick, clock.time, clock.taken, clock.wall = clock.tick + 1, clock.time + step, taken, wall
-  clock.length, clock.cut, clock.place = ends and step or 0, cut, place
+  clock.length, clock.cut, clock.place = ends and (cut and ends or step) or 0, cut, place
   clock.times[clock.tick], clock.cuts[clock.tick] = clock.time, cut
   forget(clock)
 end
@@ -424,7 +425,7 @@ local function feed_change(set, e)
     rate = type(rate) == "userdata" and window.refuse_distribution() or tonumber(rate)
     if rate and elapsed and elapsed > 0 then
       local from = start_of(set)
-      local begins = not series.at or series.seen ~= clock.tick - 1
+      local begins = not series.at or series.seen ~= clock.tick - 1 or clock.cut
       if begins then
         series.at = math.max(clock.time - elapsed, series.at or 0)
         core.window_add(series.window, from, series.at, 0 / 0)
@@ -441,7 +442,7 @@ local function feed_happening(set, e, is_reset)
   local clock = set.clock
   return function(series, row)
     local v = e(row, 0)
-    if v ~= nil and series.seen == clock.tick - 1 and clock.length > 0 then
+    if v ~= nil and series.seen == clock.tick - 1 and clock.length > 0 and not clock.cut then
       local happened = v ~= series.value
       if is_reset then
         happened = clock.kids[core.kid(row.kstat)].who.renewed or type(v) == "number" and v < series.value
