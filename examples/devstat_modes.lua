@@ -3,6 +3,8 @@
 --     kstatlua examples/devstat_modes.lua [NAME]
 local kstat = kstat or require("kstat")
 local devstat = kstat.devstat
+local status = kstat.usage(arg, "[NAME]")
+if status then return status end
 
 local reader = assert(devstat.open())
 local devices = assert(reader:read()).devices

@@ -3,6 +3,8 @@
 --     kstatlua examples/template.lua
 local kstat = kstat or require("kstat")
 local stats = kstat.stats
+local status = kstat.usage(arg, "")
+if status then return status end
 
 local template = assert(stats.template("answers"))
 assert(template:add_voi(0, "rtt", "u64", { stats.sum(), stats.min(), stats.max(), stats.tdgstclust64(50) }))

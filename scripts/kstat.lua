@@ -325,20 +325,24 @@ end
 
 -- Prints, after the first tick, the statistics in aggregations that nothing has, and the switch that a class needs.
 -- A selector that nothing matches has its line on a terminal, and where the command is one bare word. Elsewhere only
--- what a word is, or which switch is needed, is told: scripts of Solaris expect silence.
+-- what a word is, which switch is needed, or what the selector says by itself, is told: scripts of Solaris expect
+-- silence, and no more files to be read than what they name.
 local function check_names(ks, selectors, options, aggregations, matched)
   local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
   local words = table.concat(options.selected, " ")
-  local person = core.terminal(2) ~= nil or format_of(options) == "human" and #selectors == 1 and
-    words:find("^[^:]*[%w\128-\255][^:]*$")
+  local word = #selectors == 1 and not words:find(":", 1, true)
+  local person = core.terminal(2) ~= nil or format_of(options) == "human" and not aggregations[1] and word and
+    words:find("[%w\128-\255]")
   local number = (" " .. words):find(" %d") -- perhaps an interval with a wrong unit
-  if matched == 0 and options.q then
-    tool.warn_later({ unknown.switch(selectors[1]:fields()) })
-  elseif matched == 0 or selectors[2] and not options.q and (person or number) then
+  if not options.q and (matched == 0 and (person or word or number) or selectors[2] and (person or number)) then
     for _, line in ipairs(tool.unmatched(ks, selectors, options)) do
-      local told = person or line:find("^'") or line:find("; the unit of", 1, true)
-      tool.warn_later({ told and line or line:match("KSTAT_WITH=.*") or line:match("there is no process %d+$")
-        or line:match("an operand has four fields.*") })
+      tool.warn_later({ (person or line:find("^'") or line:find("; the unit of", 1, true)) and line or nil })
+    end
+  end
+  for _, selector in ipairs(matched == 0 and (options.q or not person) and selectors or {}) do
+    local switch = unknown.switch(selector:fields())
+    if switch and #core.select(ks, { selector }) == 0 then
+      tool.warn_later({ switch })
     end
   end
   for _, aggregation in ipairs(aggregations) do
