@@ -275,11 +275,11 @@ push_vsd(lua_State *L, const void *vsd, size_t size, unsigned dtype, unsigned vo
 		push_value(L, voi_dtype, ks_ldval(vsd, voi_dtype));
 }
 
-/* A statistic's value: MAX and MIN that saw nothing have none. */
+/* A statistic's value: MAX and MIN that saw nothing have none, nor has one that is not there. */
 static void
 push_stat(lua_State *L, const struct ks_sb *sb, const struct ks_voi *voi, const struct ks_vs *vs)
 {
-	if ((vs->stype == VS_STYPE_MAX || vs->stype == VS_STYPE_MIN) && (vs->flags & KS_VS_SET) == 0)
+	if (vs == NULL || ((vs->stype == VS_STYPE_MAX || vs->stype == VS_STYPE_MIN) && (vs->flags & KS_VS_SET) == 0))
 		lua_pushnil(L);
 	else
 		push_vsd(L, ks_sb_data(sb, vs), vs->dsz, vs->dtype, voi->dtype);

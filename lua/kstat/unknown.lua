@@ -187,7 +187,7 @@ function unknown.statistics(names, kstats, known)
         all = statistics_of(kstats)
         all.module, all.instance, all.name = true, true, true
       end
-      local meant = require("kstat.foreign").NAMES[name]
+      local meant = name == "busy" and "b_pct" -- a name that went
       all[meant or name] = meant and known and known(meant, kstats[1]) or all[meant or name]
       lines[#lines + 1] = not all[name] and (meant and all[meant] and
         ("no selected kstat has '%s'; did you mean '%s'?"):format(name, meant) or
@@ -268,7 +268,7 @@ end
 -- What illumos has by this name.
 local function of_illumos(fields)
   for _, name in ipairs({ fields.name, fields.module }) do
-    local here = require("kstat.foreign").KSTATS[name:gsub("_?%d+$", "")]
+    local here = require("kstat.illumos")[name:gsub("_?%d+$", "")]
     if here then
       return (here == "" and "; illumos has it; Linux does not count it" or "; here it is %s"):format(here)
     end

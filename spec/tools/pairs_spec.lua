@@ -54,6 +54,7 @@ local function compare(kinds, before, now, fell)
   for name, old in pairs(before) do
     local new = now[name]
     local process = name:match("^(process:.*),sched$") or name:match("^(process:.*),status$")
+      or name:match("^(process:.*),io$")
     local is_of_threads = process and not (before[process] and before[process].nlwp == "1")
     for stat, value in pairs(not is_of_threads and new and new.crtime == old.crtime and old or {}) do
       if kinds[name:match("^[^:]+") .. ":" .. stat] and new[stat] then
