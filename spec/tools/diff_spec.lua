@@ -281,6 +281,12 @@ describe("kstatlua diff", function()
     assert.equal(1, select(2, text:gsub("app:", "")))
   end)
 
+  it("takes a base that ends where the window begins, though samples lie behind the times that are typed", function()
+    local r = run.run({ "kstatlua", "diff", "-r", "spec/vectors/past/incidents.rec", "--from", "1795894824", "--to",
+      "1795894848", "--base", "1795894800" })
+    assert.equal("", r.err)
+  end)
+
   it("says in one line what it cannot compare", function()
     file = file_of(30, function() end)
     for message, words in pairs({
