@@ -64,7 +64,7 @@ end
 
 -- Tells once that steps are shorter than what lies between samples; an interval of 1 has always meant each sample.
 local function measure(self, distance)
-  if self.seconds and not self.told and self.seconds > 1 and distance > ROUNDED * self.seconds then
+  if self.seconds and not self.told and self.seconds ~= 1 and distance > ROUNDED * self.seconds then
     self.told = true
     self.tell(("an interval of %g s is shorter than that of the recording, %g s: each sample is shown"):format(
       self.seconds, math.floor(distance * 10 + 0.5) / 10), false)

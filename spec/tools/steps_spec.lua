@@ -109,6 +109,11 @@ describe("a step of the past", function()
     assert.same({ "kstatlua: no interval lies in that time: it takes two samples\n", 1 }, { err, status })
   end)
 
+  it("of less than a second has that line, too", function()
+    even("a.rec", START, START + 30)
+    assert.matches("an interval of 0.5 s is shorter than that of the recording, 10 s", select(2, ticks({}, { "0.5" })))
+  end)
+
   it("that is shorter than the interval of the recording has a line, and each sample is shown", function()
     even("a.rec", START, START + 30)
     local list, err = ticks({}, { "5" })
