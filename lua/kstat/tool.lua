@@ -414,17 +414,36 @@ end
 
 local MOST_MACHINES = 8 -- that a message names
 
--- The line that refuses a recording of several machines; nil, false: it is of one.
-local function several_machines(ks)
+-- The line that refuses a recording of several machines; nil, false: it is of one. Their recorders may have begun one
+-- after the other: where kstats have the names of machines a second chain reads on until there are two.
+local function several_machines(ks, source)
   local names, found = {}, {}
-  for _, k in ipairs(ks:is_replay() and ks:select(core.selector({})) or {}) do
-    local host = k:get("host")
-    if not host then
-      return nil
-    elseif not found[host] then
-      found[host] = true
-      names[#names + 1] = host
+  local function look(chain)
+    for _, k in ipairs(chain:select(core.selector({}))) do
+      local host = k:get("host")
+      if not host then
+        return false
+      elseif not found[host] then
+        found[host] = true
+        names[#names + 1] = host
+      end
     end
+    return names[1] ~= nil
+  end
+  if not ks:is_replay() or not look(ks) then
+    return nil
+  end
+  local on = #names == 1 and source.capture ~= "-" and require("kstat.chain").open(source)
+  while on and #names == 1 and not on:ended() do
+    local id = on:update(true)
+    if not id then
+      break
+    elseif id ~= 0 then
+      look(on)
+    end
+  end
+  if on then
+    on:close()
   end
   table.sort(names)
   local last = names[#names]
@@ -455,7 +474,7 @@ function tool.open(given, only, published)
   end
   local ks, message, errname = tool.reading(require("kstat.chain").open, source)
   local host = given.host or os.getenv("KSTAT_HOST")
-  local problem = ks and (host ~= "*" or not given.names_hosts) and several_machines(ks)
+  local problem = ks and (host ~= "*" or not given.names_hosts) and several_machines(ks, source)
   if problem then
     ks:close()
     return nil, problem, 3

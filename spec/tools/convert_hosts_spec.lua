@@ -162,6 +162,17 @@ describe("a recording of several machines", function()
       assert.same({ "vmstat: " .. BOTH, 3 }, { err, status })
     end)
 
+    it("is refused, too, where the recorder of one began later", function()
+      local late = dir .. "/late.rec"
+      run.run({ "kstatlua", "convert", "-o", late, "--from", "2026-11-21T00:00:03Z", "spec/vectors/past/idle1.rec" })
+      assert(os.remove(all))
+      convert("spec/vectors/past/busy1.rec", late)
+      for _, command in ipairs({ "vmstat", "mpstat", "use" }) do
+        local out, err, status = shown(command, "--from", "2026-11-21T00:00:00Z")
+        assert.same({ "", BOTH, 3 }, { out, err:gsub("^%a+: ", ""), status }, command)
+      end
+    end)
+
     it("from which --host chooses one, for every command", function()
       for host, idle in pairs({ busy1 = 10, idle1 = 98 }) do
         local out, err = shown("mpstat", "--host", host, "1")
