@@ -193,7 +193,8 @@ describe("kstatlua diff", function()
 
   -- A capture of two processes: one begins in sample `began`, at once takes a CPU and grows, the other sleeps; from
   -- sample `boot` on the machine is another one, which is up for `uptime` seconds then, of twice as many that went by.
-  local function with_processes(samples, began, boot, seconds, uptime)
+  -- cpus: so many have no idle time from `began` on.
+  local function with_processes(samples, began, boot, seconds, uptime, cpus)
     local path, out = os.tmpname(), {}
     seconds = seconds or STEP
     for i = 1, samples do
@@ -205,6 +206,10 @@ describe("kstatlua diff", function()
       end
       local list = { process(1, "init", 1, 1e6 * i, 4096), capture.kstat("unix", 0, "system_misc", "misc", 1, 1, time,
         ('"boot_time":%d'):format(is_other and START + 900 + (uptime or 0) or START - 900)) }
+      for cpu = 0, (cpus or 0) - 1 do
+        list[#list + 1] = capture.kstat("cpu", cpu, "sys", "misc", 1, 1, time,
+          ('"cpu_nsec_idle":%.0f,"cpu_nsec_wait":0'):format(seconds * 1e9 * math.min(i, began)))
+      end
       list[#list + 1] = i >= began and process(77, "backup", 1000 + seconds * began, seconds * 1e9 * (i - began),
         1e8 + 1e7 * (i - began)) or nil
       local went_by = seconds * i + (is_other and uptime and 2 * uptime or 0)
@@ -230,6 +235,12 @@ describe("kstatlua diff", function()
         ", runs since 22:23:20: CPU  [%d.]+%% %-> 100%%$", first)
       assert.equal(1, select(2, text:gsub("backup", "")))
     end
+  end)
+
+  it("names who uses a fourth of the machine before the CPUs that are all busy now", function()
+    file = with_processes(120, 60, nil, nil, nil, 4)
+    local text = text_of("-r", file, "--from", tostring(START + 600), "--to", tostring(START + 1200))
+    assert.matches("backup%[77%], runs since [^\n]*\n.*CPUs: busy  0%% %-> 100%%", text)
   end)
 
   it("has next to nothing to say of two halves of a quiet hour", function()

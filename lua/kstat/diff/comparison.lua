@@ -61,6 +61,7 @@ end
 local RESOURCE, EFFECT = 0.5, 0.25
 local LEAST = 0.005 -- of the machine: less is not worth a line
 local NEW = 0.01 -- of the machine: who was not there before and uses as much is no matter of chance
+local LEADS = 0.1 -- of the machine: who uses as much more stands before all that may only be the effect of it
 local SERVICE = 0.01 -- what a service counts comes before
 local OTHER = 0.001 -- what is no share of the machine comes behind all that is
 
@@ -109,8 +110,15 @@ local function rows_of(base, window)
   return rows, tests, compared
 end
 
+-- Whether somebody uses so much more that the rest may be the effect of it.
+local function leads(row)
+  return row.is_cause and row.window > row.base and row.weight >= LEADS or false
+end
+
 local function heavier(a, b)
-  if a.weight ~= b.weight then
+  if leads(a) ~= leads(b) then
+    return leads(a)
+  elseif a.weight ~= b.weight then
     return a.weight > b.weight
   elseif a.change ~= b.change then
     return a.change > b.change
