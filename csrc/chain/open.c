@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/when.h"
 #include "chain/handle.h"
+#include "chain/operand.h"
 #include "chain/rivals.h"
 #include "provider/provider.h"
 #include "source/replay/stream.h"
@@ -177,15 +178,29 @@ ks_chain_open(const struct ks_only *only)
 	return first_scan(chain);
 }
 
+/* Looks for this kstat alone: a chain of the whole machine takes milliseconds, and programs create thousands. */
 static bool
 machine_has(const char *module, int instance, const char *name)
 {
-	static const struct ks_only machine = { .machine = true };
-	kstat_ctl_t *kc = ks_source_linux_is_named(module, NULL) ? ks_chain_open(&machine) : NULL;
-	bool has = kc != NULL && kstat_lookup(kc, module, instance, name) != NULL;
+	struct ks_operand operand = { .field[KS_OPERAND_MODULE] = { module, strlen(module) } };
+	bool has = false;
+	struct ks_selector one;
+	kstat_ctl_t *kc;
 
-	if (kc != NULL)
+	if (!ks_source_linux_is_named(module, NULL))
+		return false;
+	(void)snprintf(operand.instance, sizeof(operand.instance), "%d", instance);
+	operand.field[KS_OPERAND_INSTANCE] = (struct ks_specifier){ operand.instance, strlen(operand.instance) };
+	if (strpbrk(name, "*?[]{}!\\/") == NULL) /* else it could be taken for a pattern */
+		operand.field[KS_OPERAND_NAME] = (struct ks_specifier){ name, strlen(name) };
+	if (ks_selector_compile(&one, &operand) != 0)
+		return false;
+	kc = ks_chain_open(&(struct ks_only){ .machine = true, .selector = (const struct ks_selector *[]){ &one }, .n = 1 });
+	if (kc != NULL) {
+		has = kstat_lookup(kc, module, instance, name) != NULL;
 		(void)kstat_close(kc);
+	}
+	ks_selector_free(&one);
 	return has;
 }
 
