@@ -45,7 +45,7 @@ static struct {
 	int (*history_truncate_file)(const char *, int);
 	/* Variables. */
 	char **line_buffer, **word_breaks, **basic_quotes;
-	int *attempted_over, *append_character;
+	int *attempted_over, *append_character, *sort;
 	rl_completion_func_t **attempt;
 } rl;
 
@@ -124,6 +124,7 @@ open_readline(void)
 	    !find_symbol("rl_completer_word_break_characters", &rl.word_breaks) ||
 	    !find_symbol("rl_attempted_completion_over", &rl.attempted_over) ||
 	    !find_symbol("rl_completion_append_character", &rl.append_character) ||
+	    !find_symbol("rl_sort_completion_matches", &rl.sort) ||
 	    !find_symbol("rl_basic_quote_characters", &rl.basic_quotes) ||
 	    !find_symbol("rl_attempted_completion_function", &rl.attempt) ||
 	    !find_symbol("rl_readline_name", &program)) {
@@ -206,6 +207,7 @@ complete_word(const char *text, int start, int end)
 	(void)text;
 	*rl.attempted_over = 1; /* never names of files */
 	*rl.append_character = '\0';
+	*rl.sort = 0; /* statistics come before methods */
 	lua_pushcfunction(L, protected_complete);
 	lua_pushlstring(L, *rl.line_buffer, (size_t)end);
 	lua_pushinteger(L, start + 1);

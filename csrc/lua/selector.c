@@ -67,18 +67,31 @@ selector_gc(lua_State *L)
 	return 0;
 }
 
-/* The text that it was made from, as "module:instance:name:statistic". */
+/* The operand "module:instance:name:statistic"; with a class, which operands lack, the table `{class="disk"}`. */
 static int
 selector_tostring(lua_State *L)
 {
+	struct ks_buf *b = ks_lua_scratch(L);
+	bool has_class;
+
 	luaL_checkudata(L, 1, KS_LUA_SELECTOR);
 	lua_settop(L, 1);
 	ks_lua_getuservalue(L, 1);
-	for (int i = 1; i <= 4; i++)
-		lua_rawgeti(L, 2, i);
-	lua_pushfstring(L, "%s:%s:%s:%s", lua_tostring(L, 3), lua_tostring(L, 4), lua_tostring(L, 5),
-	    lua_tostring(L, 6));
-	return 1;
+	lua_rawgeti(L, 2, KS_OPERAND_CLASS + 1);
+	has_class = *lua_tostring(L, 3) != '\0';
+	for (int i = 0; i < KS_OPERAND_FIELDS - (has_class ? 0 : 1); i++) {
+		const char *text;
+
+		lua_rawgeti(L, 2, i + 1);
+		text = lua_tostring(L, 4);
+		if (!has_class)
+			ks_buf_addf(b, "%s%s", i > 0 ? ":" : "", text);
+		else if (*text != '\0')
+			ks_buf_addf(b, "%s%s=\"%s\"", b->len > 0 ? ", " : "{", field_names[i], text);
+		lua_pop(L, 1);
+	}
+	ks_buf_addf(b, "%s", has_class ? "}" : "");
+	return ks_lua_pushscratch(L, b);
 }
 
 /* fields(selector) -> a table of the specifiers that it was made from; "" is everything */

@@ -20,8 +20,7 @@ local function only_of(given)
   if given == nil then
     return nil
   end
-  local specs = type(given) == "table" and given[1] ~= nil and given or { given }
-  return selector.list((table.unpack or unpack)(specs))
+  return selector.list(given)
 end
 
 -- Adds selectors of the processes or threads that are meant to a list: true, or numbers and patterns for names.

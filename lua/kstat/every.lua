@@ -28,14 +28,6 @@ local function check_options(options)
   return nil
 end
 
--- The option `select` as an array.
-local function selectors_of(spec)
-  if type(spec) == "table" and spec[1] ~= nil then
-    return spec
-  end
-  return { spec }
-end
-
 -- Sleeps until a deadline. false: the loop is to end; true: the process was stopped beyond it, and a
 -- new cadence starts. Stopped for less, the cadence stays.
 local function sleep(wait, clock, deadline)
@@ -150,12 +142,9 @@ function every.every(interval, count, options)
   end
   local list
   if options.select ~= nil then
-    list = {}
-    for i, spec in ipairs(selectors_of(options.select)) do
-      list[i], message = selector.compile(spec)
-      if not list[i] then
-        error(message, 2)
-      end
+    list, message = selector.list(options.select)
+    if not list then
+      error(message, 2)
     end
   end
   local ks = options.chain

@@ -98,9 +98,22 @@ function selector.compile(spec)
   core.usage("selector expected (string or table), got " .. type(spec))
 end
 
--- Compiles several. nil: there are none. false, message, errno name: one is bad.
+local function is_array(spec)
+  for key in pairs(type(spec) == "table" and spec or {}) do
+    if type(key) ~= "number" then
+      return false
+    end
+  end
+  return type(spec) == "table" and spec[1] ~= nil
+end
+
+--- Compiles several, given one by one or as an array.
+-- @treturn {selector,...}|nil|boolean nil: there are none. false, message, errno name: one is bad.
 function selector.list(...)
   local n = select("#", ...)
+  if n == 1 and is_array((...)) then
+    return selector.list((table.unpack or unpack)((...)))
+  end
   if n == 0 then
     return nil
   end

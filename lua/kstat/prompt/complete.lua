@@ -14,8 +14,9 @@ local METAS = { chain = core.chain_meta, sample = core.sample_meta, difference =
 --- The fields of a value: the keys that are names, those of its metatable's __index, and what kstat's objects have.
 -- @param value
 -- @treturn {[string]=any} by name what each is; true where that is not known
+-- @treturn {[string]=boolean} which of them are statistics
 function complete.members(value)
-  local found = {}
+  local found, statistics = {}, {}
   local function add(t)
     for key, member in pairs(t) do
       if type(key) == "string" or type(key) == "number" then
@@ -28,6 +29,11 @@ function complete.members(value)
     add(core.kstat_methods)
     for _, name in ipairs(KSTAT_FIELDS) do
       found[name] = true
+    end
+    local names = {}
+    for i = 1, core.list(value, names, {}) or 0 do
+      found[names[i]] = found[names[i]] or true
+      statistics[names[i]] = true
     end
   elseif METAS[kind] then
     add(METAS[kind].methods)
@@ -47,7 +53,7 @@ function complete.members(value)
   for _, name in ipairs(value == package.loaded.kstat and PARTS or {}) do
     found[name] = found[name] or true
   end
-  return found
+  return found, statistics
 end
 
 -- The value of names with dots and brackets, such as ks.cpu[0]["sys"]; nil if there is none. Nothing is called.
@@ -133,42 +139,55 @@ local function in_quotes(before, typed)
   return list
 end
 
--- Names behind a dot or a colon, or of globals. typed: what the candidates replace. An object's name is repeated.
+-- Names behind a dot or a colon, or of globals, and a set of those that come first. typed: what the candidates replace.
+-- An object's name is repeated.
 local function in_code(line, typed)
   local expression = last_expression(line)
   local object, separator, start = line:match("^(.*)([.:])([%w_]*)$")
-  local list = {}
+  local list, first = {}, {}
   if object and #expression >= #start and (separator == ":" or expression:find(".", 1, true)) then
     object = last_expression(object)
     local lead = typed:sub(1, #typed - #start)
-    for key, member in pairs(complete.members(evaluate(object))) do
+    local members, statistics = complete.members(evaluate(object))
+    for key, member in pairs(members) do
       if is_name(key) then
+        first[lead .. key] = statistics[key]
         local offered = not key:find("^__") and (separator == "." or type(member) == "function")
         list[#list + 1] = offered and lead .. key or nil
       elseif separator == "." and start == "" and key ~= "" then -- no name: with brackets, in place of the dot
         list[#list + 1] = lead:sub(1, -2) .. (type(key) == "number" and "[%s]" or "[%q]"):format(key)
       end
     end
-    return list
+    return list, first
   end
   for key in pairs(_G) do
     list[#list + 1] = is_name(key) and key or nil
   end
-  return list
+  return list, first
 end
 
 --- Candidates for the word at the end of a line.
 -- @string line up to the cursor
 -- @int from where the word begins that they replace, from 1 on
--- @treturn {string,...} in order
+-- @treturn {string,...} in order, statistics of a kstat first
 function complete.words(line, from)
   local quote, typed = open_quote(line), line:sub(from)
-  local found = quote and in_quotes(line:sub(1, quote - 1), typed) or not quote and in_code(line, typed) or {}
+  local found, first = {}, {}
+  if quote then
+    found = in_quotes(line:sub(1, quote - 1), typed)
+  else
+    found, first = in_code(line, typed)
+  end
   local list, common = {}, not quote and typed:gsub("%.$", "") or typed -- brackets replace the dot
   for _, text in ipairs(found) do
     list[#list + 1] = text:sub(1, #common) == common and text or nil
   end
-  table.sort(list)
+  table.sort(list, function(a, b)
+    if first[a] ~= first[b] then
+      return first[a] ~= nil
+    end
+    return a < b
+  end)
   return list
 end
 
