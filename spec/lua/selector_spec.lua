@@ -95,6 +95,15 @@ describe("a selector", function()
     assert.equal(#ks:select(), #names({}))
   end)
 
+  it("is one of an array that a method takes", function()
+    assert.same(names("sd:0", "cpu_info"), names({ "sd:0", "cpu_info" }))
+    assert.matches("unknown selector field", raised(function() return ks:select({ "sd", class = "disk" }) end))
+  end)
+
+  it("says its class as text", function()
+    assert.equal('{module="sd", class="disk"}', tostring(kstat.selector({ module = "sd", class = "disk" })))
+  end)
+
   it("can be compiled once and used often", function()
     local sd = assert(kstat.selector("sd:0"))
     assert.equal("sd:0::", tostring(sd))
