@@ -172,7 +172,7 @@ end
 -- @treturn {string,...} in order, statistics of a kstat first
 function complete.words(line, from)
   local quote, typed = open_quote(line), line:sub(from)
-  local found, first = {}, {}
+  local first, found = {}
   if quote then
     found = in_quotes(line:sub(1, quote - 1), typed)
   else
