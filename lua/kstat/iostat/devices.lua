@@ -37,7 +37,9 @@ function M.selectors(o)
   end
   local list = { class("tape"), class("nfs") }
   if not o.P then
-    list[#list + 1] = class("dis[k]") -- what is not spelt out is not the machine's alone: root's, and one's own
+    -- A class that is spelt out is taken for the machine's alone, and what is published is not even opened. A pattern
+    -- finds the disks that root or this user publishes, too.
+    list[#list + 1] = class("dis[k]")
   end
   if o.p or o.P then
     list[#list + 1] = class("partition")
