@@ -298,16 +298,16 @@ read_once(struct render *r, kstat_t *ksp)
 	return &r->unread;
 }
 
-/* Keeps only the values that the selector wants. */
+/* Keeps only the values that the selector wants, and with these the last one, the host, if `names_host`. */
 static void
-keep_matching(struct ks_values *v, const struct ks_selector *s)
+keep_matching(struct ks_values *v, const struct ks_selector *s, bool names_host)
 {
 	size_t n = 0;
 
 	if (s->stat.kind == KS_PATTERN_ANY)
 		return;
 	for (size_t i = 0; i < v->n; i++) {
-		if (ks_selector_matches_stat(s, v->pair[i].name))
+		if (ks_selector_matches_stat(s, v->pair[i].name) || (names_host && n > 0 && i + 1 == v->n))
 			v->pair[n++] = v->pair[i];
 	}
 	v->n = n;
@@ -318,7 +318,7 @@ static int
 collect(struct render *r, const kstat_t *ksp)
 {
 	bool with_class = shows_class(r->format);
-	const char *host = with_class ? ks_chain_host(r->kc, ksp) : NULL;
+	const char *host = r->format != KS_FORMAT_JSON ? ks_chain_host(r->kc, ksp) : NULL; /* it is a member there */
 	struct ks_delta delta;
 	int rc;
 
@@ -341,10 +341,11 @@ static int
 render_kstat(struct render *r, const struct ks_selector *s, kstat_t *in_chain)
 {
 	const kstat_t *ksp = r->now != NULL ? in_chain : read_once(r, in_chain);
+	bool has_values = r->format != KS_FORMAT_LIST && !is_json(r->format);
 
 	if (collect(r, ksp) != 0)
 		return -1;
-	keep_matching(&r->values, s);
+	keep_matching(&r->values, s, has_values && ks_chain_host(r->kc, ksp) != NULL);
 	if (r->values.n == 0)
 		return 0;
 	r->count += (long)r->values.n;

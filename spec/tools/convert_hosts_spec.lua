@@ -79,6 +79,17 @@ describe("a recording of several machines", function()
       run.run({ "kstat", "-r", all, "-o", "prometheus", "app" }).out)
   end)
 
+  it("names the host of each value that the command prints for people and for programs, whatever is selected", function()
+    convert(capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5 }))
+    for options, form in pairs({ ["-p"] = "app:0:latency:count\t5\napp:0:latency:host\tweb2\n",
+      ["-C"] = "app:0:latency:count:5\napp:0:latency:host:web2\n", ["-T u"] = "count +5\n\thost +web2\n" }) do
+      local r = run.shell(("%s/kstat %s -r %s app:::count"):format(run.bin, options, all))
+      assert.matches(form, r.out)
+    end
+    assert.equal("app:0:latency:count\t5\n",
+      run.run({ "kstat", "-r", all, "--host", "web2", "-p", "app:::count" }).out)
+  end)
+
   it("takes the room that its machines take, also where kstats come on the first one", function()
     -- A sample a second, the first of which has n kstats and each further one `more` more.
     local function grown(name, n, more)
@@ -189,7 +200,7 @@ describe("a recording of several machines", function()
         assert.equal((of(("spec/vectors/past/%s.rec"):format(host), "cpu", "1")), (of(all, "--host", host, "cpu", "1")))
       end
       local _, err, status = shown("vmstat", "--host", "none")
-      assert.equal("vmstat: there is no machine 'none' here, but idle1; 'kstatlua vmstat --help' explains\n", err)
+      assert.equal("vmstat: there is no machine 'none' here, but busy1 and idle1; 'kstatlua vmstat --help' explains\n", err)
       assert.equal(2, status)
     end)
 

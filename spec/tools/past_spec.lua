@@ -167,6 +167,13 @@ describe("the past", function()
         local line = ": from '2026-11-21 10:00' to '2026-11-21 9:00': the second time is before the first one"
         assert.same({ command .. line, 2 }, { r.err:match("^[^;\n]*"), r.status })
       end
+      for from, to in pairs({ ["10:30"] = "9:30", ["9:40"] = "9:30" }) do -- of the day before, or of the next one
+        local _, err, status = times("--from", from, "--to", to)
+        local line = ("from '%s' to '%s': the second time is before the first one\n"):format(from, to)
+        assert.same({ line, 2 }, { err, status })
+      end
+      record("b.rec", hour(-3), hour(-2))
+      assert.same({ hour(-2), hour(9) }, (times("--from", "22:00", "--to", "9:00", "1")))
     end)
 
     it("also for those that have an interval of their own", function()
@@ -395,7 +402,7 @@ describe("the past", function()
         "and kstatlua convert joins them\n", err)
       assert.same({ 200, 210, 220 }, (times("--host", "beta", "1")))
       _, err, status = times("--host", "gamma")
-      assert.same({ 2, "there is no machine 'gamma' here, but alpha\n" }, { status, err })
+      assert.same({ 2, "there is no machine 'gamma' here, but alpha and beta\n" }, { status, err })
       local r = kstat({ "-r", dir .. "/b.rec", "--host", "alpha" })
       assert.same({ 2, "kstat: there is no machine 'alpha' here, but beta\n" }, { r.status, r.err })
     end)

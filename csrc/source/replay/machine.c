@@ -129,17 +129,38 @@ ks_machine_begin(struct ks_files *files, size_t i)
 	return f->from;
 }
 
-int
-ks_machine_refuse(const struct ks_machine *m, const char *host)
+/* Adds a machine to those that a refusal names, in the order of their names, unless it is among them or they are full. */
+static void
+add_other(struct ks_machine other[KS_MOST_NAMED], size_t *n, const char *host)
 {
-	return ks_fail(EINVAL, "there is no machine '%.64s' here, but %s", host,
-	    m->host[0] != '\0' ? m->host : "no file says which one it is of");
+	size_t i = 0;
+
+	while (i < *n && strcmp(other[i].host, host) < 0)
+		i++;
+	if (host[0] == '\0' || *n == KS_MOST_NAMED || (i < *n && strcmp(other[i].host, host) == 0))
+		return;
+	memmove(&other[i + 1], &other[i], (*n - i) * sizeof(other[0]));
+	(void)snprintf(other[i].host, sizeof(other[i].host), "%s", host);
+	(*n)++;
+}
+
+int
+ks_machine_refuse(const struct ks_machine *other, size_t n, const char *host)
+{
+	char names[KS_MOST_NAMED * (sizeof(other->host) + sizeof(" and "))] = "no file says which one it is of";
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ",
+		    other[i].host);
+	return ks_fail(EINVAL, "there is no machine '%.64s' here, but %s", host, names);
 }
 
 int
 ks_machine_find(struct ks_replay *r)
 {
-	struct ks_machine other = { .host = "" };
+	struct ks_machine other[KS_MOST_NAMED];
+	size_t n = 0;
 	int rc = 1;
 
 	for (; rc > 0; rc = r->base.ops->advance(&r->base)) {
@@ -148,26 +169,26 @@ ks_machine_find(struct ks_replay *r)
 
 			if (ks_machine_has(r, k))
 				return 0;
-			(void)snprintf(other.host, sizeof(other.host), "%s", ks_store_text(&r->sample, k->host));
+			add_other(other, &n, ks_store_text(&r->sample, k->host));
 		}
 	}
-	return rc < 0 ? -1 : ks_machine_refuse(&other, r->window.host);
+	return rc < 0 ? -1 : ks_machine_refuse(other, n, r->window.host);
 }
 
 int
 ks_machine_choose(struct ks_files *files, const char *host)
 {
-	struct ks_machine m, other = { .host = "" };
+	struct ks_machine m, other[KS_MOST_NAMED];
+	size_t n = 0;
 
 	for (size_t i = files->several ? files->n : 0; i-- > 0;) {
 		host_of(files->file[i].path, host, &m);
 		if (strcmp(m.host, host) == 0)
 			continue;
-		if (m.host[0] != '\0')
-			other = m;
+		add_other(other, &n, m.host);
 		ks_files_remove(files, i);
 	}
-	return files->n == 0 ? ks_machine_refuse(&other, host) : 0;
+	return files->n == 0 ? ks_machine_refuse(other, n, host) : 0;
 }
 
 /* The number of the next file from number i on that has samples in a window; that of files if there is none. */

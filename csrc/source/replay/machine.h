@@ -37,8 +37,10 @@ bool ks_machine_is_restarted(const struct ks_machine *before, const struct ks_ma
 /* Fails because two files are of two machines: errno is EINVAL. */
 int ks_machine_fail(const char *path, const struct ks_machine *m, const char *other_path, const struct ks_machine *other);
 
-/* Fails with errno EINVAL: of the machine that was chosen nothing is there, but of this one. Returns -1. */
-int ks_machine_refuse(const struct ks_machine *m, const char *host);
+#define KS_MOST_NAMED 5 /* machines that a refusal names */
+
+/* Fails with errno EINVAL: of the machine that was chosen nothing is there, but of these. Returns -1. */
+int ks_machine_refuse(const struct ks_machine *other, size_t n, const char *host);
 
 /*
  * The time before which a file has only what an earlier one has, too, recorded at the same time by the same clock;

@@ -520,13 +520,14 @@ static const struct ks_source_ops stream_ops = {
 
 /*
  * Reads a time of what is wanted. It counts from the last sample unless something else is said; a time of day is the first
- * one at or after `after`.
+ * one at or after `after`, as long as there is something of its day. Returns KS_WHEN_*, or -1.
  */
 static int
 read_time(struct stream *s, const struct ks_past *past, const char *text, int64_t after, int64_t *ns)
 {
 	int64_t reference = past->now != 0 ? past->now : ks_time_of_day();
 	char remark[KS_WHEN_REMARK_SIZE];
+	int64_t next, midnight;
 	int flags = ks_when_need(text, reference, ns);
 
 	if (flags > 0 && (flags & KS_WHEN_RELATIVE) && past->now == 0) {
@@ -535,20 +536,47 @@ read_time(struct stream *s, const struct ks_past *past, const char *text, int64_
 		else if (errno != ESPIPE)
 			return -1; /* nobody knows when a pipe will end */
 	}
-	if (flags > 0 && (flags & KS_WHEN_DAILY) && *ns < after)
-		flags = ks_when_read(text, after + 86400 * KS_NANOSEC - 1, ns);
+	if (flags > 0 && (flags & KS_WHEN_DAILY) && *ns < after) {
+		int later = ks_when_read(text, after + 86400 * KS_NANOSEC - 1, &next);
+
+		if (ks_when_read("today", next, &midnight) >= 0 && midnight <= reference) {
+			flags = later;
+			*ns = next;
+		}
+	}
 	if (flags > 0 && flags & (KS_WHEN_TWICE | KS_WHEN_NEVER))
 		add_note(&s->notes, ks_when_remark(remark, text, *ns, flags));
-	return flags < 0 ? -1 : 0;
+	return flags;
 }
 
 static int
 read_end(struct stream *s, const struct ks_past *past, const char *text, int64_t after, int64_t *ns)
 {
-	if (read_time(s, past, text, after, ns) != 0)
-		return -1;
-	*ns = ks_when_end(text, *ns);
-	return 0;
+	int flags = read_time(s, past, text, after, ns);
+
+	if (flags >= 0)
+		*ns = ks_when_end(text, *ns);
+	return flags;
+}
+
+static bool
+store_first(void *context, int64_t time)
+{
+	*(int64_t *)context = time;
+	return false;
+}
+
+/* True if two times of day are of different days, the first of which is over where the samples begin. */
+static bool
+is_day_before(const struct stream *s, int64_t from, int64_t to)
+{
+	const struct ks_file *f = &s->files.file[0];
+	int64_t midnight, first = f->first;
+
+	if (ks_when_read("today", to, &midnight) < 0 || from >= midnight || (!s->files.several &&
+	    ks_file_times(f->path, INT64_MIN, &s->window.start, NULL, store_first, &first) != 0))
+		return false;
+	return first >= midnight;
 }
 
 /* As ks_interval_find(), which looks at few files; where it finds nothing, one may have other times than its name. */
@@ -569,6 +597,7 @@ read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 	char remark[KS_WHEN_REMARK_SIZE];
 	struct ks_interval found;
 	int64_t time;
+	int from, to;
 
 	*first = 0;
 	s->window = KS_WINDOW_ALL;
@@ -577,7 +606,7 @@ read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 	s->window.host = s->host;
 	s->times.start = &s->window.start;
 	if (past->at != NULL) {
-		if (read_end(s, past, past->at, INT64_MIN, &time) != 0 || find_interval(s, time, past->interval, &found) != 0)
+		if (read_end(s, past, past->at, INT64_MIN, &time) < 0 || find_interval(s, time, past->interval, &found) != 0)
 			return -1;
 		if (found.is_twice)
 			add_note(&s->notes, ks_when_remark(remark, past->at, time, KS_WHEN_TWICE));
@@ -588,10 +617,12 @@ read_bounds(struct stream *s, const struct ks_past *past, size_t *first)
 		s->is_pair = past->interval == 0;
 		return 0;
 	}
-	if ((past->from != NULL && read_time(s, past, past->from, INT64_MIN, &s->window.from) != 0) ||
-	    (past->to != NULL && read_end(s, past, past->to, s->window.from, &s->window.to) != 0))
+	from = past->from != NULL ? read_time(s, past, past->from, INT64_MIN, &s->window.from) : 0;
+	to = from >= 0 && past->to != NULL ? read_end(s, past, past->to, s->window.from, &s->window.to) : 0;
+	if (from < 0 || to < 0)
 		return -1;
-	if (s->window.from > s->window.to)
+	if (s->window.from > s->window.to ||
+	    ((from & to & KS_WHEN_DAILY) && is_day_before(s, s->window.from, s->window.to)))
 		return ks_fail(EINVAL, "from '%.40s' to '%.40s': the second time is before the first one", past->from, past->to);
 	s->from_text = past->from != NULL ? strdup(past->from) : NULL;
 	s->to_text = past->to != NULL ? strdup(past->to) : NULL;
@@ -626,7 +657,7 @@ open_first(struct stream *s, const struct ks_past *past)
 		return -1;
 	/* A file that is alone was not looked at. */
 	if (s->host != NULL && s->machine.host[0] != '\0' && strcmp(s->machine.host, s->host) != 0)
-		return ks_machine_refuse(&s->machine, s->host);
+		return ks_machine_refuse(&s->machine, 1, s->host);
 	return 0;
 }
 
