@@ -171,6 +171,53 @@ function chain.open(source, asked)
     args = source.args, trust = users_of(source.trust), only = only, also = also })
 end
 
+local MOST_MACHINES = 8 -- that a message names
+
+-- The line that refuses a recording of several machines; nil: it is of one, or by names_hosts each row says which one
+-- it is of, and --host "*" wants that. What is selected may be of one of them, and their recorders may have begun one
+-- after the other: where kstats have the names of machines a second chain of all kstats reads on until there are two.
+function chain.several_machines(ks, source, names_hosts)
+  local names, found = {}, {}
+  local function look(x)
+    for k in x:each() do
+      local host = k:get("host")
+      if not host then
+        return false
+      elseif not found[host] then
+        found[host] = true
+        names[#names + 1] = host
+      end
+    end
+    return true
+  end
+  if not ks:is_replay() or names_hosts and (source.host or os.getenv("KSTAT_HOST")) == "*" or not look(ks) then
+    return nil
+  end
+  local on
+  if #names < 2 and (source.capture or os.getenv("KSTAT_SOURCE")) ~= "-" then
+    local all = {}
+    for key, value in pairs(source) do
+      all[key] = key ~= "only" and value or nil
+    end
+    on = chain.open(all)
+  end
+  local more = on and look(on)
+  while more and #names < 2 do
+    local id = on:update(true)
+    more = id and not on:ended() and (id == 0 or look(on))
+  end
+  if on then
+    on:close()
+  end
+  if #names < 2 then
+    return nil
+  end
+  table.sort(names)
+  local last = #names > MOST_MACHINES and ("%d others"):format(#names - MOST_MACHINES + 1) or names[#names]
+  return ("this recording is of the machines %s and %s: --host chooses one"):format(
+    table.concat(names, ", ", 1, math.min(#names, MOST_MACHINES) - 1), last)
+end
+
 local methods = object.methods("chain")
 for name, method in pairs(core.chain_methods) do
   methods[name] = method

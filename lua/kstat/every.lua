@@ -92,7 +92,8 @@ end
 -- options: for ever
 -- @tparam[opt] table options
 --
---   * `source` (string|source): what to open, see kstat.open
+--   * `source` (string|source): what to open, see kstat.open. Where none is named, a recording of several machines is
+--     refused unless `--host` chooses one, or is "*"
 --   * `chain` (chain): an open chain to use instead; the loop updates it
 --   * `select` (spec|{spec,...}): a selector or an array of them: read at each tick, whether asked for or not. A sample
 --     has nothing else but what the loop's body asked it, or an earlier one, for (see kstat.sample). After the first
@@ -151,7 +152,8 @@ function every.every(interval, count, options)
   local own = not ks
   if own then
     ks, message = chain.open(options.source == nil and {} or options.source, list)
-    if not ks then
+    message = ks and options.source == nil and chain.several_machines(ks, {}, true) or message
+    if message then
       core.fail(message)
     end
   end

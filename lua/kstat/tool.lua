@@ -412,48 +412,6 @@ function tool.reading(f, ...)
   return finish_reading(f(...))
 end
 
-local MOST_MACHINES = 8 -- that a message names
-
--- The line that refuses a recording of several machines; nil, false: it is of one. Their recorders may have begun one
--- after the other: where kstats have the names of machines a second chain reads on until there are two.
-local function several_machines(ks, source)
-  local names, found = {}, {}
-  local function look(chain)
-    for _, k in ipairs(chain:select(core.selector({}))) do
-      local host = k:get("host")
-      if not host then
-        return false
-      elseif not found[host] then
-        found[host] = true
-        names[#names + 1] = host
-      end
-    end
-    return names[1] ~= nil
-  end
-  if not ks:is_replay() or not look(ks) then
-    return nil
-  end
-  local on = #names == 1 and source.capture ~= "-" and require("kstat.chain").open(source)
-  while on and #names == 1 and not on:ended() do
-    local id = on:update(true)
-    if not id then
-      break
-    elseif id ~= 0 then
-      look(on)
-    end
-  end
-  if on then
-    on:close()
-  end
-  table.sort(names)
-  local last = names[#names]
-  if #names > MOST_MACHINES then
-    last = ("%d others"):format(#names - MOST_MACHINES + 1)
-  end
-  local others = names[2] and table.concat(names, ", ", 1, math.min(#names, MOST_MACHINES) - 1)
-  return others and ("this recording is of the machines %s and %s: --host chooses one"):format(others, last)
-end
-
 --- Opens what a command line names: the machine, or the past, see kstat.options.past. A recording of several machines
 -- is refused, unless --host chooses one, or is "*" and each row says which one it is of.
 -- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`;
@@ -472,9 +430,9 @@ function tool.open(given, only, published)
   elseif not past and not (given.machine and published) then
     source.published = published
   end
-  local ks, message, errname = tool.reading(require("kstat.chain").open, source)
-  local host = given.host or os.getenv("KSTAT_HOST")
-  local problem = ks and (host ~= "*" or not given.names_hosts) and several_machines(ks, source)
+  local chain = require("kstat.chain")
+  local ks, message, errname = tool.reading(chain.open, source)
+  local problem = ks and chain.several_machines(ks, source, given.names_hosts)
   if problem then
     ks:close()
     return nil, problem, 3
