@@ -78,7 +78,8 @@ describe("kstat.every", function()
 
   it("blames the command line, and no line of the script, for what arguments say", function()
     for want, words in pairs({ ["interval '0'"] = { "0", "5" }, ["count '0'"] = { "5", "0" },
-      ["count '1.5'"] = { "5", "1.5" }, ["interval '99999999999'"] = { "sd0", "99999999999" } }) do
+      ["count '1.5'"] = { "5", "1.5" }, ["count '1e1'"] = { "5", "1e1" }, ["interval '1e9'"] = { "sd0", "1e9" },
+      ["interval '99999999999'"] = { "sd0", "99999999999" } }) do
       assert.matches("^" .. want .. ": [^\n]+ expected$", raised(kstat.every, words))
     end
     local r = run.run({ "kstatlua", "-e", "for now in kstat.every(arg) do print(now) end", "0" })

@@ -48,11 +48,16 @@ describe("a bare word", function()
     assert.equal("kstat: 'root' is a user: kstatlua prstat -u root\n", run.run({ "kstat", "root" }).err)
   end)
 
-  it("that begins with a digit and is no interval is an operand", function()
+  it("that begins with a digit and is no interval is an operand, unless it has an exponent", function()
     assert.same({ "kstat: no kstat matches '8021q'; the unit of an interval is one of ms, s, m, h and d\n", 1, "" },
       { said("kstat", "-p", "8021q") })
     local _, status, out = said("kstat", "-p", "unix:0:sys:pswitch", "8021q")
     assert.same({ 0, 1 }, { status, select(2, out:gsub("\n", "")) })
+    local err
+    err, status, out = said("kstatlua", "vmstat", "1e9")
+    assert.same({ "vmstat: interval '1e9': digits without an exponent expected", 2, "" },
+      { err:match("^[^;]*"), status, out })
+    assert.matches("^kstat: '1e9' is no interval and no count: ", (said("kstat", "cpu", "1e9")))
   end)
 
   it("from anybody is one line of at most 200 columns, and nothing in it is obeyed", function()

@@ -18,12 +18,17 @@ function interval.seconds(text)
   return number and factor and number * factor
 end
 
+-- Whether a word is such a number as 1e9: no operand, and no interval and no count either.
+local function has_exponent(text)
+  return type(text) == "string" and text:find("^[+-]?%d*%.?%d+[eE][+-]?%d%d?$") ~= nil
+end
+
 --- Whether a word is an interval or a count, and no operand.
 -- @tparam number|string text
 -- @treturn boolean
 function interval.is_number(text)
   return type(text) == "number" or type(text) == "string" and text:find("^%.?%d") ~= nil
-    and interval.seconds(text) ~= nil
+    and (interval.seconds(text) ~= nil or has_exponent(text))
 end
 
 --- Checks an interval and a count.
@@ -36,14 +41,17 @@ end
 function interval.check(seconds, count)
   local number = seconds == nil and 1 or interval.seconds(seconds) or 0
   local nanoseconds = math.floor(number * 1e9 + 0.5)
+  if has_exponent(seconds) then
+    return nil, ("interval '%s': digits without an exponent expected"):format(seconds)
+  end
   if not (nanoseconds > 0 and number <= MAX_SECONDS) then
     return nil, ("interval '%s': seconds above 0 and at most %d expected"):format(tostring(seconds), MAX_SECONDS)
   end
-  local times = tonumber(count)
+  local times = not has_exponent(count) and tonumber(count)
   if count ~= nil and not (times and times >= 1 and times % 1 == 0) then
     return nil, ("count '%s': a whole number above 0 expected"):format(tostring(count))
   end
-  return nanoseconds, times
+  return nanoseconds, times or nil
 end
 
 --- Removes the last one or two words, if they are numbers.
@@ -71,7 +79,9 @@ function interval.split(words)
     local text = word:match("^%s*(.*)$")
     local number = word == "" and 0 or text:find("^[+-]?%d") and interval.seconds(text) or
       word:find("^%.%d") and interval.seconds(word)
-    if number then
+    if has_exponent(text) then
+      return nil, ("'%s' is no interval and no count: digits without an exponent expected"):format(word)
+    elseif number then
       if #numbers == 2 then
         return nil, ("'%s' is a third number behind the interval and the count"):format(word)
       elseif #numbers == 0 and not (number > 0 and number <= MAX_SECONDS) then
