@@ -679,22 +679,39 @@ describe("kstatlua use of a capture", function()
     table.remove(list)
     assert.equal("ok", rows_with('"used":1', (table.unpack or unpack)(list))["process all"].state)
 
-    local function writer(busy, first, time, wchan)
+    local function writer(busy, first, time, wchan, served)
+      wchan = wchan or wchan == nil and "folio_wait_bit"
       return rows_with('"used":1', process(8, "dd", function(i)
         return ('"state":"%s","ppid":1,"size":9,"utime":0,"stime":%d,"minf":3'):format(i == 1 and first or "D",
           i * time) .. (wchan and (',"wchan":"%s"'):format(wchan) or "")
       end), function(i)
-        return capture.kstat("sd", 0, "sda", "disk", 3, 0, i * 10, ('"reads":1,"writes":0,"rtime":%d.5,"wtime":0.0,' ..
-          '"nread":1,"nwritten":0,"rlentime":0.0,"wlentime":0.0,"rcnt":0,"wcnt":0'):format(i * busy))
+        return capture.kstat("sd", 0, "sda", "disk", 3, 0, i * 10, ('"reads":%d,"writes":0,"rtime":%d.5,' ..
+          '"wtime":0.0,"nread":1,"nwritten":0,"rlentime":0.0,"wlentime":0.0,"rcnt":9,"wcnt":0'):format(
+          i * (served or 9), i * busy))
       end)["process all"]
     end
     row = writer(0, "D", 0)
-    assert.same({ "stuck 1", "dd[8]", "critical" }, { row.why, row.who, row.state })
+    assert.same({ "stuck 1", "dd[8] in folio_wait_bit", "critical" }, { row.why, row.who, row.state })
     assert.same({ "", "", "" }, { writer(9, "D", 0).why, writer(0, "S", 0).why, writer(0, "D", 1).why })
     row = writer(0, "D", 0, "rpc_wait_bit_killable")
     assert.same({ "stuck 1", "dd[8] in rpc_wait_bit_killable" }, { row.why, row.who })
     assert.equal("", writer(0, "D", 0, "__refrigerator").why, "frozen, as docker pause does")
     assert.equal("", writer(0, "D", 0, "hrtimer_nanosleep").why, "frozen where it slept")
+    assert.equal("", writer(0, "D", 0, false).why, "who may not see where it waits does not see whether it is frozen")
+    assert.equal("stuck 1", writer(9, "D", 0, nil, 0).why, "the busy disk serves nobody")
+    assert.equal("stuck 1", writer(9, "D", 0, "nfs_wait_bit_killable").why, "the busy disk is another")
+  end)
+
+  it("says of nobody within a moment that he is stuck, because CPU time comes in ticks", function()
+    local function said(seconds)
+      local samples = {}
+      for i = 1, 2 do
+        samples[i] = { capture.kstat("process", 8, "python3", "process", 1, 0, i * seconds,
+          '"state":"D","ppid":1,"size":9,"utime":0,"stime":0,"minf":3,"wchan":"folio_wait_bit"') }
+      end
+      return rows_of({}, { KSTAT_SOURCE = capture.file(samples) })["process all"].why
+    end
+    assert.same({ "", "stuck 1" }, { said(0.05), said(1) })
   end)
 
   it("names the process that is near its limit of descriptors, and a clock that nobody keeps any more", function()

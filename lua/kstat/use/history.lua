@@ -284,7 +284,7 @@ function methods:values(time, row, figure)
   end
   local list = {}
   for _, values in ipairs(self.minute) do
-    list[#list + 1] = (values[recent.id(row)] or {})[figure]
+    list[#list + 1] = (values[recent.id(row)] or {})[figure] or nil
   end
   return list
 end

@@ -22,8 +22,10 @@ local limits = {
   { "process", "saturation", "threads used up", unit = "%", critical = 99, quiet = true, file = "the same",
     reason = "At that limit a user cannot start anything." },
   { "process", "saturation", "stuck", unit = "", critical = 1, file = "/proc/PID/stat: state D",
-    reason = "Processes that no signal wakes and that did nothing in the interval, while no disk was busy: the file " ..
-      "system is frozen, or its server or device does not answer. Groups that somebody stopped do not count." },
+    reason = "Processes that no signal wakes and that did nothing in an interval of a second or more, while no disk " ..
+      "was busy and served requests, or that wait for NFS: the file system is frozen, or its server or device does " ..
+      "not answer. Groups that somebody stopped do not count, nor do processes of which this user may not see " ..
+      "where they wait (/proc/PID/wchan): those may be in such a group." },
   { "process", "errors", "zombies", unit = "", warning = 50, file = "/proc/PID/stat: state Z",
     reason = "Processes that ended and that their parent did not wait for all the time: each holds a number until " ..
       "that ends.", nobody = "their parent is not seen" },
@@ -81,9 +83,11 @@ local function descriptors_kept(kept)
   return kept.descriptors.share, kept.descriptors.of, kept.descriptors.of_threads
 end
 
--- True if a disk was busy for half of the time.
+-- True if a disk was busy for half of the time. One that completes nothing is dead, and no reason to wait.
 local function is_any_disk_busy(d)
-  local most = figures.most(figures.select(d, "class disk"), function(k) return (k:rate("rtime")) end)
+  local most = figures.most(figures.select(d, "class disk"), function(k)
+    return (figures.count(k, "reads", "writes") or 0) > 0 and k:rate("rtime") or nil
+  end)
   return most and most >= 0.5
 end
 
@@ -99,7 +103,7 @@ local FREEZABLE = { "refrigerator", "nanosleep", "futex", "ep_poll", "epoll_wait
 
 -- Whether a group was stopped by somebody, as `docker pause` does. where: what a process waits in.
 local function is_frozen(where)
-  for _, name in ipairs(type(where) == "string" and FREEZABLE or {}) do
+  for _, name in ipairs(FREEZABLE) do
     if where:find(name, 1, true) then
       return true
     end
@@ -107,28 +111,32 @@ local function is_frozen(where)
   return false
 end
 
--- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside.
-local function is_stuck(d, prev, p)
+local SHORTEST = 0.9 -- seconds: CPU time is counted in ticks of 10 ms, and a timer may miss a second by a little
+
+-- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside. Without
+-- is not known, it may be frozen. is_busy: a disk serves requests; who waits for another machine does not wait for it
+local function is_stuck(d, prev, p, is_busy)
   local k = d:lookup("process", p.instance, p.name)
   local where = now(k, "wchan", "string")
-  return (now(k, "size") or 0) > 0 and figures.count(k, "utime", "stime", "minf") == 0 and prev and
-    state_in(prev, p) == "D" and not is_frozen(where), where
+  return where and (not is_busy or where:find("^_*nfs") or where:find("^_*rpc")) and (now(k, "size") or 0) > 0 and
+    figures.count(k, "utime", "stime", "minf") == 0 and state_in(prev, p) == "D" and not is_frozen(where), where
 end
 
--- Processes that are stuck; parents of zombies with their number, and how many these are; and all processes.
+-- Processes that are stuck, false or nil where the interval does not tell; parents of zombies with their number, and
+-- how many these are; and all processes.
 local function in_trouble(d, prev)
   local stuck, parents, zombies = {}, {}, 0
-  local idle, list = not is_any_disk_busy(d), ended.processes(d)
+  local is_long, is_busy, list = prev and d.elapsed >= SHORTEST, is_any_disk_busy(d), ended.processes(d)
   for _, p in ipairs(list) do
     if p.letter == "Z" and (not prev or state_in(prev, p) == "Z") then
       local parent = type(p.ppid) == "number" and p.ppid or 0
       zombies, parents[parent] = zombies + 1, (parents[parent] or 0) + 1
-    elseif p.letter == "D" and idle then
-      local is, where = is_stuck(d, prev, p)
-      stuck[#stuck + 1] = is and culprits.name(p) .. (where and " in " .. where or "") or nil
+    elseif p.letter == "D" and is_long then
+      local is, where = is_stuck(d, prev, p, is_busy)
+      stuck[#stuck + 1] = is and culprits.name(p) .. " in " .. where or nil
     end
   end
-  return stuck, parents, zombies, list
+  return is_long and stuck, parents, zombies, list
 end
 
 -- The parent of most zombies.
@@ -162,10 +170,10 @@ local function processes(d, add, prev, kept)
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
     ["threads of a user"] = threads, ["threads used up"] = threads,
-    stuck = list[1] and #stuck or nil, zombies = zombies, blocked = blocked, ["not seen"] = reader.unseen(d, list),
+    stuck = list[1] and stuck and #stuck, zombies = zombies, blocked = blocked, ["not seen"] = reader.unseen(d, list),
   }, { descriptors = who, ["descriptors used up"] = who, ["threads of a user"] = user,
     ["threads used up"] = user, zombies = parent_of(d, parents),
-    stuck = table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
+    stuck = stuck and table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
 end
 
 local function clock(d, add)
