@@ -172,9 +172,11 @@ local function reverse_path(n)
   return files
 end
 
-local function swapped_out(n)
-  return { ["proc/vmstat"] = (VMSTAT .. "pswpout %d\n"):format(10 * n),
-    ["proc/meminfo"] = "MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: 20 kB\n" }
+local function swapped(what)
+  return function(n)
+    return { ["proc/vmstat"] = (VMSTAT .. "%s %d\n"):format(what, 10 * n),
+      ["proc/meminfo"] = "MemTotal: 100 kB\nMemFree: 1 kB\nMemAvailable: 20 kB\n" }
+  end
 end
 
 -- The row, what is measured, its state, a value below the limit and one at it, and the files by that value.
@@ -215,14 +217,14 @@ local LIMITS = {
   { "memory all", "pressure", "critical", 0, 40, pressure("memory", "some") },
   { "memory all", "all stalled", "warning", 9, 10, pressure("memory", "full") },
   { "memory all", "all stalled", "critical", 0, 20, pressure("memory", "full") },
-  { "memory all", "swapped out", "warning", 0.9, 1, swapped_out },
-  { "memory all", "swapped out", "critical", 0, 100, swapped_out },
+  { "memory all", "swapped out", "warning", 0.9, 1, swapped("pswpout") },
+  { "memory all", "swapped out", "critical", 0, 100, swapped("pswpout") },
   { "memory all", "stalled allocations", "warning", 9, 10,
     without_pressure("proc/vmstat", VMSTAT .. "allocstall_normal %d\n", 10) },
   { "memory all", "stalled allocations", "critical", 0, 100,
     without_pressure("proc/vmstat", VMSTAT .. "allocstall_normal %d\n", 10) },
-  { "memory all", "swapped in", "warning", 9, 10, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
-  { "memory all", "swapped in", "critical", 0, 1000, one_file("proc/vmstat", VMSTAT .. "pswpin %d\n", 10) },
+  { "memory all", "swapped in", "warning", 9, 10, swapped("pswpin") },
+  { "memory all", "swapped in", "critical", 0, 1000, swapped("pswpin") },
   { "memory all", "from other nodes", "warning", 9, 10, function(n)
     return { ["sys/devices/system/node/node0/meminfo"] = "Node 0 MemTotal: 100 kB\n",
       ["sys/devices/system/node/node0/numastat"] = ("numa_hit %d\nnuma_miss 0\nnuma_foreign %d\n"):format(
@@ -233,7 +235,7 @@ local LIMITS = {
     return { ["sys/devices/system/edac/mc/mc0/ce_count"] = "0\n",
       ["sys/devices/system/edac/mc/mc0/ue_count"] = n .. "\n" }
   end },
-  { "memory all", "corrected", "critical", 0, 1, function(n)
+  { "memory all", "corrected", "warning", 0, 1, function(n)
     return { ["sys/devices/system/edac/mc/mc0/ce_count"] = n .. "\n",
       ["sys/devices/system/edac/mc/mc0/ue_count"] = "0\n" }
   end },
@@ -712,6 +714,37 @@ describe("kstatlua use of a capture", function()
       return rows_of({}, { KSTAT_SOURCE = capture.file(samples) })["process all"].why
     end
     assert.same({ "", "stuck 1" }, { said(0.05), said(1) })
+  end)
+
+  it("takes what is counted once in a day for a warning, and once in an hour for critical", function()
+    local function states(seconds, counted)
+      local samples = {}
+      for i = 1, 2 do
+        samples[i] = { capture.kstat("link", 0, "eth0", "net", 1, 0, i * seconds,
+          ('"ierrors":%d,"oerrors":0'):format(i * counted)),
+          capture.kstat("link", 0, "eth1", "net", 1, 0, i * seconds, ('"carrier_changes":%d'):format(i * counted)),
+          capture.kstat("tcp", 0, "tcp_ext", "mib2", 1, 0, i * seconds, ('"ListenOverflows":%d'):format(i * counted)) }
+      end
+      local rows = rows_of({}, { KSTAT_SOURCE = capture.file(samples) })
+      return { rows["link eth0"].state, rows["link eth1"].state, rows["network all"].state }
+    end
+    assert.same({ "warning", "warning", "warning" }, states(86400, 1))
+    assert.same({ "critical", "critical", "critical" }, states(86400, 24))
+    assert.same({ "critical", "critical", "critical" }, states(10, 1))
+  end)
+
+  it("names no group that moves less than a tenth of what the slow disk does", function()
+    local function who(bytes)
+      return rows_with('"used":1', function(i)
+        return capture.kstat("sd", 0, "sda", "disk", 3, 0, i * 10, ('"reads":%d,"writes":0,"rtime":%d.0,"wtime":0.0,' ..
+          '"nread":%d,"nwritten":0,"rlentime":%d.0,"wlentime":0.0,"rcnt":0,"wcnt":0,' ..
+          '"rlastupdate":0.0,"wlastupdate":0.0'):format(i * 100, i * 9, i * 1e6, i * 200))
+      end, function(i)
+        return capture.kstat("cgroup", 7, "cron", "cgroup", 1, 0, i * 10, ('"nread":%d,"nwritten":0'):format(i * bytes))
+      end)["disk sda"].who
+    end
+    assert.equal("cron 10000B/s", who(1e5))
+    assert.matches("^nobody can be named", who(9e4))
   end)
 
   it("names the process that is near its limit of descriptors, and a clock that nobody keeps any more", function()

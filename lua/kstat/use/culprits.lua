@@ -190,8 +190,11 @@ function culprits.io(d, prev, least, disk)
     end, rate, figures.per_second(disk, "nread", "nwritten"))
   end
   return function()
-    return moving() or
-      culprits.groups(d, function(k) return figures.per_second(k, "nread", "nwritten") end, rate)()
+    local all = figures.per_second(disk, "nread", "nwritten") or 0
+    return moving() or culprits.groups(d, function(k)
+      local n = figures.per_second(k, "nread", "nwritten")
+      return n and n >= SHARE * all and n
+    end, rate)()
   end
 end
 

@@ -31,7 +31,8 @@ end
 function limits.lines(limit)
   local from = {}
   for _, state in ipairs({ "warning", "critical" }) do
-    from[#from + 1] = limit[state] and ("%s from %s"):format(state, limits.amount(limit[state], limit.unit)) or nil
+    from[#from + 1] = limit[state] and ("%s from %s%s"):format(state, limits.amount(limit[state], limit.unit),
+      limit.hourly and state == "critical" and " an hour" or "") or nil
   end
   return ("%s: %s, %s"):format(limit[2], limit[3], from[1] and table.concat(from, ", ") or "no limit"), limit.file,
     limit.reason

@@ -26,7 +26,8 @@ local limits = {
       "swaps idle pages out ahead of time. A few pages may have been idle for long; many are missed soon." },
   { "memory", "saturation", "swapped in", unit = "pages/s", warning = 10, critical = 1000, quiet = true,
     file = "/proc/vmstat: pswpin",
-    reason = "Each of these pages was missed, and somebody waited until it was read." },
+    reason = "Memory was short, as above, and somebody waited until these pages were read. Otherwise pages come " ..
+      "back that somebody swapped out ahead of time." },
   { "memory", "saturation", "from other nodes", unit = "%", warning = 10, quiet = true,
     file = "/sys/devices/system/node/node*/numastat",
     reason = "Share of the pages that a node had to get from another one, because it had none left: memory or " ..
@@ -36,7 +37,7 @@ local limits = {
     nobody = "it was the memory of the machine, or its group is gone" },
   { "memory", "errors", "uncorrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ue_count",
     reason = "Memory returned wrong data." },
-  { "memory", "errors", "corrected", unit = "", critical = 1, file = "/sys/devices/system/edac/mc: ce_count",
+  { "memory", "errors", "corrected", unit = "", warning = 1, file = "/sys/devices/system/edac/mc: ce_count",
     reason = "Memory had an error that was corrected: such modules fail more and more." },
   { "swap", "utilization", "used", unit = "%", warning = 80, file = "/proc/meminfo: SwapTotal, SwapFree",
     reason = "When swap space is full, the next shortage of memory kills processes." },
@@ -73,6 +74,7 @@ local function measure(d, add)
   local left = percent(available, total)
   local is_short = not left or left < SHORT or (waits or 0) >= WAITS
   local users, swapping = culprits.swapping(d, true), culprits.swapping(d)
+  local swapped_out, swapped_in = per_second(events, "pswpout"), per_second(events, "pswpin")
   local elsewhere, node = foreign(d)
   local function broken(what)
     local n, k = figures.most(controllers, function(k) return count(k, what) end)
@@ -82,7 +84,7 @@ local function measure(d, add)
     used = left and math.max(100 - left, 0), pressure = waits,
     ["stalled allocations"] = not waits and per_second(events, unpack(ALLOCSTALL)) or nil,
     ["all stalled"] = share(pressure, "full_nsec"),
-    ["swapped out"] = is_short and per_second(events, "pswpout") or nil, ["swapped in"] = per_second(events, "pswpin"),
+    ["swapped out"] = swapped_out and is_short and swapped_out, ["swapped in"] = swapped_in and is_short and swapped_in,
     ["from other nodes"] = elsewhere, ["oom kills"] = count(events, "oom_kill"),
     uncorrected = sum_of(controllers, "ue_count"), corrected = sum_of(controllers, "ce_count"),
   }, {

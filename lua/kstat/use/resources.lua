@@ -2,14 +2,15 @@
 --
 -- A part has the `limits` of its resources, the kstats that they need (`select`; classes rather than modules where a
 -- module would ask for more, and `processes`: also those who may be to blame), and measure(d, add, is_new, prev, kept).
--- That calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known,
--- and `who` is to blame for each of them: a text, or a function that gives it; k is the kstat that it is about, if
--- there is one. Of a kstat that is_new() nothing is said: what came within the interval has no earlier sample to be
--- compared with.
+-- That calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known
+-- (false: it is, and says nothing at present), and `who` is to blame for each of them: a text, or a function that gives
+-- it; k is the kstat that it is about, if there is one. Of a kstat that is_new() nothing is said: what came within the
+-- interval has no earlier sample to be compared with.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
--- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`; and
--- `nobody`, why nobody can be named, where that is not the processes' fault.
+-- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`;
+-- `nobody`, why nobody can be named, where that is not the processes' fault; and `hourly`, where `critical` is for each
+-- hour of a longer interval.
 -- A report shows the value that exceeds its limit most, or else the first one that could be read. Of those that are
 -- `quiet` it then shows 0, because their values say nothing below the limit.
 --

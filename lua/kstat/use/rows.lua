@@ -26,9 +26,11 @@ end
 --- How bad a value is.
 -- @tparam table limit
 -- @number value
+-- @number[opt] elapsed seconds in which it was counted; nil: no more than an hour
 -- @treturn int 0 ok, 1 warning, 2 critical
-function rows.severity(limit, value)
-  return limit.critical and value >= limit.critical and 2 or limit.warning and value >= limit.warning and 1 or 0
+function rows.severity(limit, value, elapsed)
+  local hours = limit.hourly and math.max((elapsed or 0) / 3600, 1) or 1
+  return limit.critical and value / hours >= limit.critical and 2 or limit.warning and value >= limit.warning and 1 or 0
 end
 
 -- The fields in which a row has what it shows.
@@ -67,7 +69,7 @@ local function row_of(measured, steady)
   for _, limit in ipairs(limits.of[measured.resource]) do
     local value = measured.values[limit[3]]
     if value then
-      local severity = rows.severity(limit, value)
+      local severity = rows.severity(limit, value, measured.d and measured.d.elapsed)
       row.severity = math.max(row.severity or 0, severity)
       compare(row, limit, value)
       if limit[2] == "errors" then
@@ -187,7 +189,7 @@ function rows.states(d, prev)
   for _, row in ipairs(all) do
     for _, limit in ipairs(limits.of[row.resource]) do
       local value = row.values[limit[3]]
-      row.severity = value and math.max(row.severity or 0, rows.severity(limit, value)) or row.severity
+      row.severity = value and math.max(row.severity or 0, rows.severity(limit, value, d.elapsed)) or row.severity
     end
     worst = row.severity and math.max(worst or 0, row.severity) or worst
     list[#list + 1] = (row.severity or 0) > 0 and row or nil

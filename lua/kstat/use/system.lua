@@ -113,7 +113,7 @@ end
 
 local SHORTEST = 0.9 -- seconds: CPU time is counted in ticks of 10 ms, and a timer may miss a second by a little
 
--- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside. Without
+-- Whether a process in state D was not woken all the time, and where it waits; those of the kernel aside. Where that
 -- is not known, it may be frozen. is_busy: a disk serves requests; who waits for another machine does not wait for it
 local function is_stuck(d, prev, p, is_busy)
   local k = d:lookup("process", p.instance, p.name)
