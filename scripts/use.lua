@@ -12,6 +12,8 @@ local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
+local selector = require("kstat.selector")
+local tick = require("kstat.tick")
 local tool = require("kstat.tool")
 
 -- --- rows ----------------------------------------------------------------------------------------
@@ -172,6 +174,22 @@ local function columns(options)
   return list
 end
 
+local MOMENT = 0.1 -- seconds: ticks of 10 ms of CPU time are counted within them
+
+-- What can be measured of the machine, or of the recording; nil: it cannot be looked at.
+local function measured(options)
+  local list
+  local select = selector.list((table.unpack or unpack)(resources.select({})))
+  local ks = tool.open(options, select)
+  if ks then
+    tick.run(ks, MOMENT, 2, function(now, prev)
+      list = prev and resources.measure(now - prev, prev, {}) or list
+    end, select)
+    ks:close()
+  end
+  return list
+end
+
 report = kstat.report({
   optional = true, skip_first = true, follow = function(ks) is_replay = ks:is_replay() end,
   name = "use", about = "Each resource of the machine: utilization, saturation, errors, and whether that is too much.",
@@ -184,7 +202,7 @@ report = kstat.report({
   check = function(options)
     checking = options.check
     if options.explain then
-      tool.show(limits.explain())
+      tool.show(limits.explain(measured(options)))
     end
   end,
   none = all_well,

@@ -971,6 +971,20 @@ describe("kstatlua use", function()
     end
   end)
 
+  it("explains which limits' figures are not known here", function()
+    local copy = linux.copy()
+    use.apply(copy, { ["proc/pressure/memory"] = false })
+    local r = run.run({ "kstatlua", "use", "--explain", env = use.env(copy) })
+    linux.remove(copy)
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.matches("\n  saturation: pressure, warning from 20%%[^\n]*; not known here\n    /proc/pressure/mem", r.out)
+    for _, known in ipairs({ "saturation: swapped in", "saturation: pressure, warning from 75%",
+      "saturation: all stalled, critical from 5%" }) do
+      assert.truthy(r.out:find("\n  " .. known, 1, true), known)
+      assert.falsy(r.out:match("\n  " .. known:gsub("%%", "%%%%") .. "[^\n]*; not known"), known)
+    end
+  end)
+
   -- Those that trees cannot have are in specs of their own.
   it("has a spec for every limit", function()
     local known = { ["process descriptors"] = true, ["process descriptors used up"] = true, ["process stuck"] = true,

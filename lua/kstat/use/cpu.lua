@@ -107,10 +107,10 @@ local function measure(d, add, _, prev)
   local running = not (pressure or waits) and figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_running")
   add("cpu", "all", {
     busy = used, busiest = of_busiest, steal = percent(stolen, all), waiting = waits, ["waiting for one"] = most,
-    pressure = pressure, ["busy while others wait"] = (pressure or 0) >= WAIT and used or nil,
+    pressure = pressure, ["busy while others wait"] = used and (pressure or 0) >= WAIT and used,
     ["machine checks"] = count(d:lookup("intr", 0, "MCE"), "hard"), throttled = throttled,
     ["power limited"] = limited, ["interrupts of one"] = in_interrupts,
-    running = running and list[1] and running / #list or nil,
+    running = running and list[1] and running / #list,
   }, { ["busy while others wait"] = users, running = users, ["interrupts of one"] = interrupts_of,
     waiting = users, pressure = users,
     busiest = (of_busiest or 0) >= FULL and used < NOT_FULL and cpu_of(one) or nil,

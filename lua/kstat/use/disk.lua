@@ -93,13 +93,15 @@ local DEEP = 4 -- requests, or windows of read-ahead if these take more: one pro
 
 -- The share that counts for a disk: others than one program that reads ahead have to wait for it. queue: requests
 local function stalled_by(stalled, busy, queue, k, window)
-  if not (busy and stalled.share and queue) or busy < stalled.share / 2 then
+  if not (busy and stalled.share and queue) then
     return nil
+  elseif busy < stalled.share / 2 then
+    return false
   end
   local reads, writes, bytes = k:rate("reads", "writes", "nread")
   local is_reading = window and reads and (bytes or 0) > 0 and reads > (writes or 0)
   local ahead = is_reading and 1024 * window * reads / bytes or 1
-  return ((stalled.blocked or 0) >= 2 or queue >= DEEP * math.max(1, ahead)) and stalled.share or nil
+  return ((stalled.blocked or 0) >= 2 or queue >= DEEP * math.max(1, ahead)) and stalled.share
 end
 
 -- How many bytes make somebody known as the one who uses a disk, even if not all were looked at.
@@ -120,7 +122,7 @@ local function one(d, k, stalled, prev, kept)
   local is_partly = kept and not kept.has_io -- who used it is known of some alone
   return {
     busy = busy, queue = queue,
-    ["busy rotational"] = rotational and queue and queue >= 2 and busy or nil,
+    ["busy rotational"] = rotational and queue and queue >= 2 and busy,
     ["queue full"] = percent(queue, now(beside(d, k, "queue"), "nr_requests")),
     ["all stalled"] = stalled_by(stalled, busy, queue, k, now(beside(d, k, "queue"), "read_ahead")),
     slow = service_time(k), ["not live"] = is_dead,

@@ -69,6 +69,7 @@ local function nvidia(d, add, k)
   local state, width = now(k, "state", "string"), now(k, "pcie_width")
   local at_work = (now(k, "pstate") or math.huge) <= AT_WORK
   local who = user(d, k)
+  local of_program = OF_PROGRAMS[last] or false
   local numbered = last and ("XID %d"):format(last)
   add("gpu", k.name, {
     busy = now(k, "gpu_util"), memory = percent(now(k, "memory_used"), now(k, "memory_total")),
@@ -77,7 +78,7 @@ local function nvidia(d, add, k)
     ["no answer"] = state and (state == "ok" and 0 or 1),
     uncorrected = count(k, "ecc_uncorrected"), corrected = count(k, "ecc_corrected"),
     ["rows not replaced"] = now(k, "rows_failed"), ["rows to replace"] = now(k, "rows_pending"),
-    [OF_PROGRAMS[last] and "XID of a program" or "XID"] = errors,
+    XID = errors and not of_program and errors, ["XID of a program"] = errors and of_program and errors,
     ["lanes missing"] = at_work and width and math.max((now(k, "pcie_width_max") or 0) - width, 0) or nil,
   }, { ["throttled by heat"] = who, ["throttled by power"] = who, ["no answer"] = state, XID = numbered,
     ["XID of a program"] = numbered })

@@ -39,13 +39,22 @@ function limits.lines(limit)
 end
 
 --- Explains all limits.
+-- @tparam[opt] {table,...} measured what kstat.use.resources measured here: of the others it says that they are not
+-- known here
 -- @treturn string lines
-function limits.explain()
-  local out, last = {}, nil
+function limits.explain(measured)
+  local out, last, known = {}, nil, {}
+  for _, one in ipairs(measured or {}) do
+    for what in pairs(one.values) do
+      known[one.resource .. " " .. what] = true
+    end
+  end
   for _, limit in ipairs(resources.limits) do
     out[#out + 1] = limit[1] ~= last and (last and "\n" or "") .. limit[1] .. "\n" or nil
     last = limit[1]
-    out[#out + 1] = ("  %s\n    %s\n    %s\n"):format(limits.lines(limit))
+    local title, file, reason = limits.lines(limit)
+    local mark = measured and not known[limit[1] .. " " .. limit[3]] and "; not known here" or ""
+    out[#out + 1] = ("  %s%s\n    %s\n    %s\n"):format(title, mark, file, reason)
   end
   return table.concat(out)
 end

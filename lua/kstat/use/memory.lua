@@ -82,7 +82,7 @@ local function measure(d, add)
   end
   add("memory", "all", {
     used = left and math.max(100 - left, 0), pressure = waits,
-    ["stalled allocations"] = not waits and per_second(events, unpack(ALLOCSTALL)) or nil,
+    ["stalled allocations"] = not waits and per_second(events, unpack(ALLOCSTALL)),
     ["all stalled"] = share(pressure, "full_nsec"),
     ["swapped out"] = swapped_out and is_short and swapped_out, ["swapped in"] = swapped_in and is_short and swapped_in,
     ["from other nodes"] = elsewhere, ["oom kills"] = count(events, "oom_kill"),

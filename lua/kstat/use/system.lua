@@ -166,11 +166,12 @@ local function processes(d, add, prev, kept)
   local threads, user = threads_of_users(list, of_threads or {})
   local who = of and culprits.name(of)
   local blocked = not d:lookup("pressure", 0, "io") and
-    figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_blocked") or nil
+    figures.lasting(d, prev, { "unix", 0, "sys" }, "procs_blocked")
   add("process", "all", {
     descriptors = share, ["descriptors used up"] = share,
     ["threads of a user"] = threads, ["threads used up"] = threads,
-    stuck = list[1] and stuck and #stuck, zombies = zombies, blocked = blocked, ["not seen"] = reader.unseen(d, list),
+    stuck = list[1] and stuck and #stuck, zombies = zombies, blocked = blocked,
+    ["not seen"] = reader.unseen(d, list) or false,
   }, { descriptors = who, ["descriptors used up"] = who, ["threads of a user"] = user,
     ["threads used up"] = user, zombies = parent_of(d, parents),
     stuck = stuck and table.concat(stuck, ", ", 1, math.min(#stuck, 3)) })
