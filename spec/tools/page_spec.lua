@@ -210,8 +210,8 @@ describe("the page of kstatlua exporter", function()
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
       return { drawn, bare, cursors, place, zoomed, left: whole.hidden, hash: location.hash };
     ]]).result
-    -- How much depends on how busy the machine was; further to the left nothing was there yet, but the grid, or what was
-    -- older still.
+    -- How much depends on how busy the machine was; further to the left nothing was there yet, but the grid, or what
+    -- was older still.
     assert.truthy(seen.drawn > seen.bare or seen.bare > 20, ("%d, not more than %d"):format(seen.drawn, seen.bare))
     assert.truthy(#seen.cursors > 2)
     for _, place in ipairs(seen.cursors) do
