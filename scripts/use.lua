@@ -182,7 +182,7 @@ local function measured(options)
   local select = selector.list((table.unpack or unpack)(resources.select({})))
   local ks = tool.open(options, select)
   if ks then
-    tick.run(ks, MOMENT, 2, function(now, prev)
+    tick.run(ks, ks:is_replay() and 1 or MOMENT, 2, function(now, prev)
       list = prev and resources.measure(now - prev, prev, {}) or list
     end, select)
     ks:close()
