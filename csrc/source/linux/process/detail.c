@@ -13,6 +13,7 @@
 #include "source/linux/group/groups.h"
 #include "source/linux/listing.h"
 #include "source/linux/process/processes.h"
+#include "source/linux/system/uptime.h"
 
 /* --- cmdline --------------------------------------------------------------------------------- */
 
@@ -157,19 +158,14 @@ examine(struct ks_linux *lx)
 {
 	struct ks_process_state *s = lx->sub[KS_SUB_process].state;
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
-	char text[4096];
-	struct ks_text pids;
 	uint64_t v[2];
 	struct stat st;
-	ssize_t n;
 
 	if (s->is_examined || !proc->kernel)
 		return s;
 	s->is_examined = true;
 	s->counts_fds = fstatat(proc->fd, "self/fd", &st, 0) == 0 && st.st_size > 0;
-	n = ks_file_read(proc, "self/status", text, sizeof(text));
-	s->has_own_pids = n > 0 && ks_columns_line(ks_text_of(text, (size_t)n), ks_text_of("NSpid:", 6), &pids) &&
-	    ks_text_numbers(&pids, v, 2) == 1 && v[0] == (uint64_t)getpid(); /* one of each namespace inside */
+	s->has_own_pids = ks_linux_own_pids(lx, v) == 1 && v[0] == (uint64_t)getpid(); /* one of each namespace inside */
 	return s;
 }
 

@@ -149,24 +149,28 @@ ks_linux_all_processes(const struct ks_linux *lx)
 	return (int64_t)st.st_nlink <= fixed + 2 ? -1 : (int64_t)st.st_nlink - fixed - 2;
 }
 
+size_t
+ks_linux_own_pids(const struct ks_linux *lx, uint64_t v[2])
+{
+	char text[4096];
+	struct ks_text pids;
+	ssize_t n = ks_file_read(&lx->root[KS_ROOT_PROC], "self/status", text, sizeof(text));
+
+	return n > 0 && ks_columns_line(ks_text_of(text, (size_t)n), ks_text_of("NSpid:", 6), &pids) ?
+	    (size_t)ks_text_numbers(&pids, v, 2) : 0;
+}
+
 int
 ks_linux_has_own_pids(const struct ks_linux *lx)
 {
 	const struct ks_dir *proc = &lx->root[KS_ROOT_PROC];
-	char text[4096];
-	struct ks_text pids;
 	uint64_t v[2];
 	struct stat st;
-	ssize_t n;
 
 	if (!proc->kernel || fstatat(proc->fd, "self/ns/pid", &st, 0) != 0)
 		return -1;
-	if (st.st_ino == INIT_PID_NS)
-		return 0;
 	/* The host's /proc, mounted in a container, has the PIDs of both. */
-	n = ks_file_read(proc, "self/status", text, sizeof(text));
-	return n <= 0 || !ks_columns_line(ks_text_of(text, (size_t)n), ks_text_of("NSpid:", 6), &pids) ||
-	    ks_text_numbers(&pids, v, 2) < 2;
+	return st.st_ino != INIT_PID_NS && ks_linux_own_pids(lx, v) < 2;
 }
 
 static int

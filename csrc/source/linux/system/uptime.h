@@ -16,6 +16,9 @@ bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
 /* Processes of the whole machine, also those that this user or PID name space does not see; -1 if not known. */
 int64_t ks_linux_all_processes(const struct ks_linux *lx);
 
+/* The PIDs that this process has in /proc's name space and in those within, of which v takes two; 0: not known. */
+size_t ks_linux_own_pids(const struct ks_linux *lx, uint64_t v[2]);
+
 /* Whether /proc is that of a PID name space other than the machine's first: 0 or 1; -1: not known. */
 int ks_linux_has_own_pids(const struct ks_linux *lx);
 
