@@ -1,4 +1,5 @@
--- Examples that publish, such as examples/workqueue.lua and examples/provider.c, watched by kstat while they run.
+-- Examples that publish, such as examples/workqueue.lua, examples/provider.c and that of doc/publishing-from-lua.md,
+-- watched by kstat while they run.
 local run = require("support.run")
 
 describe("the example", function()
@@ -97,5 +98,33 @@ describe("the example", function()
       assert.is_true(math.abs(value - 10 * math.exp(q / 10)) <= bound + 0.1 * value, r.out)
     end
     assert.equal(4, count)
+  end)
+
+  describe("page doc/publishing-from-lua.md", function()
+    local page = run.read_file("doc/publishing-from-lua.md")
+
+    it("has at most 60 lines", function()
+      assert.is_true(select(2, page:gsub("\n", "")) <= 60)
+    end)
+
+    for name, interpreter in pairs({ kstatlua = run.bin .. "/kstatlua", module = run.lua }) do
+      it("shows what a script publishes, run by " .. name, function()
+        run.write_file(dir .. "/pay.lua", (page:match("\n```lua\n(.-)\n```")))
+        local environment = ("env KSTAT_DIR=%s KSTAT_PROC=%s KSTAT_SYS=%s LUA_PATH='lua/?.lua;lua/?/init.lua;;' " ..
+          "LUA_CPATH='%s/lib/lua/%s/?.so;;' "):format(dir, dir, dir, run.build, _VERSION:match("%d%.%d"))
+        pid = run.start(environment .. interpreter .. " " .. dir .. "/pay.lua", dir .. "/out")
+        local shown = 0
+        run.await("what waits", function()
+          assert(run.alive(pid), run.read_file(dir .. "/out"))
+          return run.shell(environment .. run.bin .. "/kstat -p pay:0:jobs:waiting").out:find("\t3\n", 1, true)
+        end)
+        for command, output in page:gmatch("%$ (kstat[^\n]*)\n([^$`]*)") do
+          local r = run.shell(environment .. run.bin .. "/" .. command)
+          assert.equal(output, r.out .. r.err, command)
+          shown = shown + 1
+        end
+        assert.equal(3, shown)
+      end)
+    end
   end)
 end)
