@@ -206,7 +206,7 @@ check_alike(void)
 {
 	static const char *const like_cpu_stat[] = { "cpu_stat", "CPU_Stat", " cpu_stat", "cpu_stat ", "cpu-stat", "cpu  stat",
 		"-cpu.stat-", "\xd1\x81pu_stat", "\xef\xbd\x83pu_stat", "cpu_st\xc3\xa1t", "cpu_sta\xcc\x81t", "cpu_\xe2\x80\x8bstat",
-		"cpu\xff" "stat", "cpu_stat\0more" };
+		"cpu\377stat", "cpu_stat\0more" };
 	static const char *const others[] = { "cpustat", "cpu_stats", "cpu_sta", "c_pu_stat", "", "_" };
 	char name[8];
 
