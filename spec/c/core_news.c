@@ -1,9 +1,10 @@
 /*
  * core_news.c - for news_spec.lua: what a chain and those who read it learn of a thing that comes and goes.
  *
- *     core_news MODULE NAME STEP...
+ *     core_news OPERAND NAME STEP...
  *
- * It opens a chain of the kstats of MODULE and makes the steps, each of which prints its result:
+ * It opens a chain of the kstats that OPERAND selects and makes the steps, each of which prints its result. What the
+ * steps look for is the kstat NAME.
  *
  *     sh COMMAND   runs a shell command, which must succeed; prints nothing
  *     update       "changed" or "same", as kstat_chain_update() says
@@ -27,13 +28,13 @@
 #define MOST_ROUNDS 10
 
 static kstat_ctl_t *kc;
-static const char *module, *name;
+static const char *name;
 static kstat_t found; /* as the last look that found it saw it */
 
 static const char *
 look(void)
 {
-	const kstat_t *k = kstat_lookup(kc, module, -1, name);
+	const kstat_t *k = kstat_lookup(kc, NULL, -1, name);
 	bool same = k != NULL && (found.ks_kid == 0 || k->ks_kid == found.ks_kid);
 
 	if (k != NULL)
@@ -92,15 +93,12 @@ int
 main(int argc, char **argv)
 {
 	struct ks_selector s;
-	char operand[64];
 	int rc = 0;
 
 	if (argc < 3)
 		return 2;
-	module = argv[1];
 	name = argv[2];
-	(void)snprintf(operand, sizeof(operand), "%s:::", module);
-	if (ks_selector_parse(&s, operand, strlen(operand)) != 0)
+	if (ks_selector_parse(&s, argv[1], strlen(argv[1])) != 0)
 		return 2;
 	kc = ks_chain_open(&(struct ks_only){ .selector = (const struct ks_selector *[]){ &s }, .n = 1, .machine = true });
 	if (kc == NULL) {

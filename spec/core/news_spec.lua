@@ -17,28 +17,30 @@ local major, minor = L.read("/proc/sys/kernel/osrelease"):match("^(%d+)%.(%d+)")
 local mount = ("mount -t tmpfs %s /mnt"):format(major * 100 + minor < 608 and "$(date +%N)" or "news")
 
 -- Each kind of thing: what a chain has of it, and how it comes and goes. `inside`: what runs the commands and the
--- program, if they need a namespace; `roots`: the recorded tree is read; `possible`: a command that says so.
+-- program, if they need a namespace; `roots`: the recorded tree is read; `possible`: a command that says so. Control
+-- groups of others come and go at any time, so that the chain has two of this process alone: `beside` is the second.
 local kinds = {
   ["links"] = {
-    module = "link", name = "news0", inside = "unshare -n", possible = "ip link add news0 type bridge",
+    operand = "link:::", name = "news0", inside = "unshare -n", possible = "ip link add news0 type bridge",
     add = "ip link add news0 type bridge", remove = "ip link del news0",
   },
   ["mounts"] = {
-    module = "fs", name = "/mnt", inside = "unshare -m", possible = mount,
+    operand = "fs:::", name = "/mnt", inside = "unshare -m", possible = mount,
     add = mount, remove = "umount /mnt",
   },
   ["control groups"] = {
-    module = "cgroup", name = group:match("[^/]+$"), possible = ("mkdir %s && rmdir %s"):format(group, group),
-    add = "mkdir " .. group, remove = "rmdir " .. group,
+    operand = ("cgroup::/^%s/:"):format(group:match("[^/]+$")), name = group:match("[^/]+$"),
+    possible = ("mkdir %s && rmdir %s"):format(group, group),
+    add = "mkdir " .. group, remove = "rmdir " .. group, beside = group .. "_beside",
   },
   ["disks"] = {
-    module = "sd", name = "sdz", roots = true,
+    operand = "sd:::", name = "sdz", roots = true,
     add = "echo '  65 144 sdz 5 0 40 3 0 0 0 0 0 3 3' >>proc/diskstats; " ..
       "mv $(ls -d later/sdz* | head -n 1) sys/class/block/sdz",
     remove = "sed -i /sdz/d proc/diskstats; rm -r sys/class/block/sdz",
   },
   ["processes"] = {
-    module = "process", name = "news", roots = true,
+    operand = "process:::", name = "news", roots = true,
     add = "mv $(ls -d later/4242* | head -n 1) proc/4242", remove = "rm -r proc/4242",
   },
 }
@@ -66,16 +68,17 @@ describe("a reader of", function()
   -- What the steps of core_news print; a step of a function is a command, and "replace" is remove and add.
   local function answers(kind, ...)
     local words = { "cd " .. tree .. " && unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS;" }
+    words[#words + 1] = kind.beside and "mkdir " .. kind.beside .. ";"
     local steps = {}
     for _, step in ipairs({ ... }) do
       local command = kind[step] or step == "replace" and kind.remove .. "; " .. kind.add
       steps[#steps + 1] = run.quote(command and "sh " .. command or step)
     end
-    local program = ("%s/spec/core_news %s %s"):format(run.build, kind.module, kind.name)
+    local program = ("%s/spec/core_news %s %s"):format(run.build, run.quote(kind.operand), kind.name)
     words[#words + 1] = kind.roots and "KSTAT_PROC=proc KSTAT_SYS=sys" or ""
     words[#words + 1] = ("%s %s %s"):format(kind.inside or "", program, table.concat(steps, " "))
     local r = run.shell(table.concat(words, " "))
-    run.shell("rmdir " .. group .. " 2>/dev/null")
+    run.shell(("rmdir %s %s_beside 2>/dev/null"):format(group, group))
     assert.same({ "", 0 }, { r.err, r.status })
     return (r.out:gsub("\n", " "))
   end

@@ -59,8 +59,8 @@ describe("a device of size 0", function()
     for i, step in ipairs(steps) do
       steps[i] = run.quote(step)
     end
-    assert.are.equal("absent same changed there same there",
-      (run.shell(command("../spec/core_news sd sdb ") .. table.concat(steps, " ")).out:gsub("%s+", " "):gsub(" $", "")))
+    local out = run.shell(command("../spec/core_news sd::: sdb ") .. table.concat(steps, " ")).out
+    assert.are.equal("absent same changed there same there", (out:gsub("%s+", " "):gsub(" $", "")))
     assert.are.equal("sd:1:sdb,detail:size\t0\n", run.shell(command("kstat -p sd:1:sdb,detail:size")).out)
     write_disks(names, disks)
   end)
