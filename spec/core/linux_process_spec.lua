@@ -479,9 +479,13 @@ describe("processes of this machine", function()
     if run.shell("id -u").out ~= "0\n" or run.shell("perl -v").status ~= 0 then
       pending("needs root and perl")
     end
-    local one = run.start("perl -e 'sleep 1; $> = 12345; sleep 60'", file)
+    local one = run.start("perl -e 'sleep 2; $> = 12345; sleep 60'", file)
     local ks = assert(kstat.open({ processes = one }))
-    local k = assert(ks:lookup("process", one))
+    local k
+    run.await("perl, in place of the shell that starts it", function()
+      k = ks:update() and ks:lookup("process", one, "perl")
+      return k
+    end)
     assert.equal(0, k:get("euid"))
     run.await("the other user", function()
       return ks:update() and k:get("euid") == 12345
