@@ -72,7 +72,7 @@ list_warn(struct ks_scan *base, bool damaged, const char *line)
 }
 
 static const struct ks_scan_ops list_ops = { list_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
-	ks_bound_asks_for, ks_bound_spells, list_warn, NULL, NULL, NULL, NULL };
+	ks_bound_asks_for, ks_bound_spells, list_warn, NULL, NULL, NULL, NULL, NULL };
 
 /* Lists the machine's kstats within the wider bound. 0, or -1 with errno. */
 static int

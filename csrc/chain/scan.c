@@ -174,6 +174,12 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	return note_change(chain, &node->k, true);
 }
 
+static bool
+scan_mistakes(const struct ks_scan *scan, const char *class_)
+{
+	return scan->for_program && ks_source_linux_is_named(NULL, class_);
+}
+
 static void
 scan_warn(struct ks_scan *base, bool damaged, const char *line)
 {
@@ -185,7 +191,7 @@ scan_warn(struct ks_scan *base, bool damaged, const char *line)
 
 static const struct ks_scan_ops scan_ops = { scan_offer, ks_bound_wants, ks_bound_wants_only, ks_bound_names,
 	ks_bound_asks_for, ks_bound_spells, scan_warn, scan_owns, scan_hears, scan_is_other,
-	ks_bound_reads };
+	ks_bound_reads, scan_mistakes };
 
 static int
 remove_absent(struct ks_chain *chain, struct scan *scan)

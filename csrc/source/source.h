@@ -65,6 +65,7 @@ struct ks_scan_ops {
 	enum ks_hearing (*hears)(const struct ks_scan *scan, uint32_t uid);
 	bool (*is_other)(const struct ks_scan *scan);
 	const char *(*reads)(const struct ks_scan *scan, const char *module, const char *class_, const char *name);
+	bool (*mistakes)(const struct ks_scan *scan, const char *class_);
 };
 
 /* The first member of the caller's own structure. */
@@ -155,6 +156,16 @@ static inline bool
 ks_scan_is_other(const struct ks_scan *scan)
 {
 	return scan->ops->is_other != NULL && scan->ops->is_other(scan);
+}
+
+/*
+ * True if the caller would take what a stranger publishes of this class for the machine's: programs that know libkstat
+ * from illumos look for classes, such as "disk", and nothing that they know says who publishes a kstat.
+ */
+static inline bool
+ks_scan_mistakes(const struct ks_scan *scan, const char *class_)
+{
+	return scan->ops->mistakes != NULL && scan->ops->mistakes(scan, class_);
 }
 
 /* What the caller makes of the publications of a user. */
@@ -285,16 +296,6 @@ bool ks_source_linux_is_named(const char *module, const char *class_);
  * say. NULL: it has none; *stranger is set to whether Linux has no such kstat. Valid until the thread's next call of such a function.
  */
 const struct ks_meta *ks_source_linux_describe(const kstat_t *ksp, const char *stat, bool *stranger);
-
-/*
- * True if the caller would take what a stranger publishes of this class for the machine's: programs that know libkstat
- * from illumos look for classes, such as "disk", and nothing that they know says who publishes a kstat.
- */
-static inline bool
-ks_scan_mistakes(const struct ks_scan *scan, const char *class_)
-{
-	return scan->for_program && ks_source_linux_is_named(NULL, class_);
-}
 
 struct ks_source *ks_source_local_open(void);
 struct ks_source *ks_source_segment_open(void);

@@ -59,8 +59,8 @@ print_warning(struct ks_scan *scan, bool damaged, const char *line)
 int
 main(int argc, char **argv)
 {
-	static const struct ks_scan_ops ops = { print_offer, is_wanted, is_bounded, is_named, NULL, NULL, print_warning, NULL, NULL,
-		NULL, NULL };
+	static const struct ks_scan_ops ops = { print_offer, is_wanted, is_bounded, is_named, NULL, NULL, print_warning, NULL,
+		NULL, NULL, NULL, NULL };
 	struct listing listing = { { .ops = &ops }, argc > 3 ? argv[3] : NULL };
 	struct ks_source *source = argc > 2 ? ks_source_linux_open(argv[1], argv[2]) : NULL;
 	int rc;

@@ -125,6 +125,19 @@ describe("the floors of csrc", function()
         assert.truthy(wing == nil or wing == name, path .. " includes from " .. name)
       end
     end
+    local home, needs = {}, {}
+    local symbols = run.shell("nm -A $(find " .. run.build .. "/obj/source -name '*.o')").out
+    for wing, kind, name in symbols:gmatch("/obj/source/([^/\n:]+)/[^\n:]*:[^\n]- (%a) ([%w_]+)\n") do
+      if kind == "U" then
+        needs[#needs + 1] = { wing = wing, name = name }
+      elseif kind:match("%u") then
+        home[name] = wing
+      end
+    end
+    for _, need in ipairs(needs) do
+      assert.equal(need.wing, home[need.name] or need.wing, need.name)
+    end
+    assert.truthy(#needs > 100)
   end)
 
   it("know Lua only in lua and host", function()
