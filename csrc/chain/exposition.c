@@ -15,6 +15,7 @@
 #include "chain/metric_kstat.h"
 #include "chain/metric_rows.h"
 #include "chain/metric_sample.h"
+#include "chain/selection.h"
 #include "chain/values.h"
 
 #define STEP_SORTED 32768 /* samples that one step puts into order */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "chain/selection.h"
 
 #define NO_NAME "out of memory for the name of a statistic"
 

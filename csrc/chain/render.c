@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "chain/chain.h"
 #include "chain/plot.h"
+#include "chain/selection.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
 #include "model/record.h"

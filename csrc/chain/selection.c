@@ -1,4 +1,6 @@
-/* selection.c - the kstats of a chain that selectors match; see selector.h. SPDX-License-Identifier: MIT */
+/* selection.c - see selection.h. SPDX-License-Identifier: MIT */
+#include "chain/selection.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,6 @@
 #include "base/error.h"
 #include "chain/chain.h"
 #include "chain/handle.h"
-#include "chain/selector.h"
 #include "model/decode.h"
 
 static inline int

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "chain/handle.h"
 #include "model/decode.h"
 #include "model/origin.h"
 
@@ -160,17 +159,4 @@ ks_selector_any_matches_stat(const struct ks_selector *const *selectors, size_t 
 			return true;
 	}
 	return n == 0;
-}
-
-void
-ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
-{
-	for (size_t i = 0; kc != NULL && i < n; i++) {
-		const char *line;
-
-		while (!selectors[i]->is_strangers && (line = ks_selector_trouble(selectors[i])) != NULL) {
-			ks_warnings_add(&ks_chain_of(kc)->warnings, line);
-			ks_chain_of(kc)->damaged |= ks_replay_source(ks_chain_of(kc)) != NULL;
-		}
-	}
 }

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "chain/selector.h"
+#include "chain/selection.h"
 
 void
 ks_values_free(struct ks_values *v)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "chain/handle.h"
+#include "chain/selector.h"
 
 #define MOST_WARNINGS 1000
 
@@ -41,4 +43,17 @@ ks_warnings_take(struct ks_warnings *w)
 		return w->line[w->returned++];
 	w->lost = false;
 	return lost ? "something could not be read, and there is no memory to say what" : NULL;
+}
+
+void
+ks_chain_warn_of_selectors(kstat_ctl_t *kc, const struct ks_selector *const *selectors, size_t n)
+{
+	for (size_t i = 0; kc != NULL && i < n; i++) {
+		const char *line;
+
+		while (!selectors[i]->is_strangers && (line = ks_selector_trouble(selectors[i])) != NULL) {
+			ks_warnings_add(&ks_chain_of(kc)->warnings, line);
+			ks_chain_of(kc)->damaged |= ks_replay_source(ks_chain_of(kc)) != NULL;
+		}
+	}
 }

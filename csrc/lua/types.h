@@ -19,7 +19,7 @@
 
 #include "chain/delta.h"
 #include "chain/sample.h"
-#include "chain/selector.h"
+#include "chain/selection.h"
 #include "chain/values.h"
 #include "kstat.h"
 #include "lua/compat.h"
