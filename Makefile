@@ -58,7 +58,7 @@ FUZZ_SECONDS ?= 10
 
 # --- sources and products ------------------------------------------------------------
 # Each folder is a floor, the lowest first. A file includes headers of its own floor and of those below it.
-FLOORS   := base stats model provider source chain devstat
+FLOORS   := base stats model provider source select chain metrics output devstat
 LIB_SRC  := $(foreach f,$(FLOORS),$(sort $(shell find csrc/$(f) -name '*.c')))
 LUA_SRC  := $(sort $(wildcard csrc/lua/*.c))
 HOST_SRC := $(sort $(wildcard csrc/host/*.c))

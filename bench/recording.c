@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "chain/chain.h"
-#include "chain/recorder.h"
 #include "chain/values.h"
+#include "output/recorder.h"
 #include "source/source.h"
 
 #define SAMPLES 8640 /* a day at 10 s */

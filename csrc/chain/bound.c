@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "chain/selector.h"
+#include "select/selector.h"
 
 bool
 ks_bound_has(const struct ks_only *only, const struct ks_offer *offer)

@@ -1,6 +1,6 @@
 /*
- * handle.h - the structure behind a kstat_ctl_t, for the chain's own files.
- * SPDX-License-Identifier: MIT
+ * handle.h - the structure behind a kstat_ctl_t, for the chain's own files and the recorder, which asks the source of a
+ * kstat what its statistics mean. SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_HANDLE_H
 #define CHAIN_HANDLE_H
@@ -11,8 +11,8 @@
 #include "base/buf.h"
 #include "chain/chain.h"
 #include "chain/node.h"
-#include "chain/selector.h"
 #include "chain/warnings.h"
+#include "select/selector.h"
 #include "source/source.h"
 
 #define KS_MOST_SOURCES 4

@@ -14,9 +14,9 @@
 #include "base/number.h"
 #include "base/when.h"
 #include "chain/handle.h"
-#include "chain/operand.h"
 #include "chain/rivals.h"
 #include "provider/provider.h"
+#include "select/operand.h"
 #include "source/replay/stream.h"
 
 int

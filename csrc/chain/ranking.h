@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "chain/delta.h"
-#include "chain/selector.h"
+#include "select/selector.h"
 
 /*
  * A ranking takes in the differences of kstats one by one, in the order of kstat(8), and walks over the

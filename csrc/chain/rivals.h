@@ -10,7 +10,7 @@
 
 #include "chain/chain.h"
 #include "chain/node.h"
-#include "chain/selector.h"
+#include "select/selector.h"
 
 /* All zero before the first question. */
 struct ks_rivals {

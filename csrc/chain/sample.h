@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 #include "base/table.h"
-#include "chain/selector.h"
 #include "kstat.h"
 #include "model/decode.h"
+#include "select/selector.h"
 
 /*
  * A sample grows by copies, each read from the chain at that moment, and none of them changes: so it stays

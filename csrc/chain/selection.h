@@ -5,8 +5,8 @@
 #ifndef CHAIN_SELECTION_H
 #define CHAIN_SELECTION_H
 
-#include "chain/selector.h"
 #include "kstat.h"
+#include "select/selector.h"
 
 struct ks_selection {
 	kstat_t **ksp; /* in the order of kstat(8); owned */

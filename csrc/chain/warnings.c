@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "chain/handle.h"
-#include "chain/selector.h"
+#include "select/selector.h"
 
 #define MOST_WARNINGS 1000
 

@@ -2,17 +2,17 @@
  * exposition.c - kstats as metrics, step by step, as a Lua object; and rows that Lua made.
  * SPDX-License-Identifier: MIT
  */
-#include "chain/exposition.h"
+#include "metrics/exposition.h"
 
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/metric_names.h"
-#include "chain/metric_writer.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "metrics/names.h"
+#include "metrics/writer.h"
 
 #define EXPOSITION "kstat.exposition"
 #define NAMES "kstat.metric_names"
@@ -178,7 +178,7 @@ fill_name(lua_State *L, size_t i, struct ks_metric_name *name)
  * from in turn; and names, an array in which five elements are one name: family, statistic, divisor, labels, type. It
  * may have arrays without holes (false: none), by the numbers of labels, with their `parts`, and patterns that `keep` and `drop` kstats; by the
  * numbers of names with their `kinds`, what stands beside them (`others`), and `factors`; and also, once and the
- * pattern `fields`. See chain/metric_names.h.
+ * pattern `fields`. See metrics/names.h.
  */
 static int
 metric_names(lua_State *L)
@@ -288,7 +288,7 @@ kept_blobs(lua_State *L)
 
 /*
  * rows(path, module, names, counted, format, kept) -> exposition | nil, message, errno: of the rows in a file, see
- * chain/metric_rows.h. Its uservalue keeps the module, the names, and what is kept.
+ * metrics/rows.h. Its uservalue keeps the module, the names, and what is kept.
  */
 static int
 exposition_rows(lua_State *L)

@@ -10,15 +10,15 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/render.h"
 #include "lua/core.h"
 #include "lua/distribution.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 #include "model/blobstat.h"
-#include "model/known_meta.h"
 #include "model/histstat.h"
+#include "model/known_meta.h"
+#include "output/render.h"
 
 /* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */
 static int

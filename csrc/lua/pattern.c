@@ -1,7 +1,7 @@
 /*
  * pattern.c - patterns as userdata, for text that is no kstat's header. SPDX-License-Identifier: MIT
  */
-#include "chain/pattern.h"
+#include "select/pattern.h"
 
 #include <string.h>
 

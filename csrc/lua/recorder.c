@@ -1,5 +1,5 @@
 /* recorder.c - a recording being written, as a Lua object. SPDX-License-Identifier: MIT */
-#include "chain/recorder.h"
+#include "output/recorder.h"
 
 #include "lua/core.h"
 #include "lua/error.h"

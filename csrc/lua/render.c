@@ -2,7 +2,7 @@
  * render.c - kstats as the text of kstat(8), for the command and for scripts.
  * SPDX-License-Identifier: MIT
  */
-#include "chain/render.h"
+#include "output/render.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "chain/distribution.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "output/distribution.h"
 
 /* The formats by name, in the order of enum ks_format. */
 static const char *const formats[] = { "human", "parseable", "colons", "list", "json",

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "chain/chain.h"
-#include "chain/operand.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "select/operand.h"
 
 #define SELECTION "kstat.selection"
 

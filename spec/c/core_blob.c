@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 #include "chain/chain.h"
-#include "chain/recorder.h"
-#include "chain/render.h"
+#include "check.h"
 #include "kstat_blob.h"
 #include "model/blobstat.h"
 #include "model/known_meta.h"
+#include "output/recorder.h"
+#include "output/render.h"
 #include "provider/blob_layout.h"
 #include "provider/segment/segment.h"
 #include "source/source.h"
-#include "check.h"
 
 static kstat_ctl_t *kc; /* over segments */
 static kstat_pub_t *pub;

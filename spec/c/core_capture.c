@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/render.h"
+#include "output/render.h"
 #include "source/replay/replay.h"
 
 static int

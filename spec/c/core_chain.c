@@ -9,7 +9,7 @@
 
 #include "chain/chain.h"
 #include "chain/sample.h"
-#include "chain/selector.h"
+#include "select/selector.h"
 #include "source/source.h"
 
 /* Kstats numbered from `first` to `last`, the odd ones of module "odd", created at `epoch`. */

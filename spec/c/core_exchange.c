@@ -14,11 +14,11 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/recorder.h"
+#include "check.h"
 #include "kstat_blob.h"
+#include "output/recorder.h"
 #include "source/segment/segment_file.h"
 #include "source/source.h"
-#include "check.h"
 
 #define VALUES 1000
 

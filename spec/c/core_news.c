@@ -22,8 +22,8 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/operand.h"
-#include "chain/selector.h"
+#include "select/operand.h"
+#include "select/selector.h"
 
 #define MOST_ROUNDS 10
 

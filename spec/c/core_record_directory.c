@@ -18,8 +18,8 @@
 
 #include "base/clock.h"
 #include "chain/chain.h"
-#include "chain/recorder.h"
 #include "check.h"
+#include "output/recorder.h"
 #include "source/source.h"
 
 #define START 1699999200 /* seconds since 1970 */

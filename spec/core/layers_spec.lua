@@ -2,7 +2,8 @@
 local run = require("support.run")
 
 local floors = {
-  base = 1, http = 1, stats = 2, model = 3, provider = 4, source = 5, chain = 6, devstat = 7, lua = 8, host = 9,
+  base = 1, http = 1, stats = 2, model = 3, provider = 4, source = 5, select = 6, chain = 7, metrics = 8, output = 9,
+  devstat = 10, lua = 11, host = 12,
 }
 
 local function list(command)
@@ -164,7 +165,7 @@ describe("the floors of csrc", function()
 
   it("write metrics in one place", function()
     local places = list("grep -rl '# TYPE' csrc lua scripts")
-    assert.same({ "csrc/chain/metric_writer.c" }, places)
+    assert.same({ "csrc/metrics/writer.c" }, places)
   end)
 
   it("write JSON in one place", function()

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "chain/chain.h"
-#include "chain/operand.h"
+#include "select/operand.h"
 #include "source/source.h"
 #include "tree.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "chain/chain.h"
-#include "chain/exposition.h"
+#include "metrics/exposition.h"
 #include "source/replay/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chain/operand.h"
+#include "select/operand.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

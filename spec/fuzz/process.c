@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "chain/chain.h"
-#include "chain/operand.h"
+#include "select/operand.h"
 #include "source/source.h"
 #include "tree.h"
 

@@ -12,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blob_checks.h"
 #include "chain/chain.h"
-#include "chain/render.h"
 #include "kstat_blob.h"
 #include "kstat_provider.h"
-#include "provider/segment/segment.h"
+#include "output/render.h"
 #include "provider/segment/directory.h"
+#include "provider/segment/segment.h"
 #include "source/source.h"
-#include "blob_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 --- The metrics of an nginx as Prometheus reads them, by names that dashboards know: a table of names, by which the rows
--- are written in C as they lie in the segment (chain/metric_rows.h).
+-- are written in C as they lie in the segment (metrics/rows.h).
 local core = require("kstat.core")
 local names = require("kstat.nginx.names")
 local servers = require("kstat.nginx.server")

@@ -1,0 +1,68 @@
+/*
+ * selector.h - selectors of kstats and statistics: five patterns, all of which must match.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SELECT_SELECTOR_H
+#define SELECT_SELECTOR_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "kstat.h"
+#include "select/pattern.h"
+
+struct ks_selector {
+	struct ks_pattern module, instance, name, stat, class_;
+	const char *reads; /* what is needed of a kstat, see ks_scan_reads(); borrowed */
+	bool is_of_machine; /* it names a module or a class of the machine: see struct ks_only */
+	bool is_strangers; /* chains do not warn of it: whoever serves the stranger calls ks_selector_trouble() */
+};
+
+void ks_selector_free(struct ks_selector *s);
+
+/*
+ * True if module, instance and name are given in full, so that one kstat of the system at most can match; then
+ * the instance is stored, and the texts of the other two patterns are the names.
+ */
+bool ks_selector_is_one(const struct ks_selector *s, int *instance);
+
+/*
+ * Header fields only: module, instance as decimal text, name, class. A selector that names a module or class of the
+ * machine matches no kstat that is marked as published.
+ */
+bool ks_selector_matches(const struct ks_selector *s, const kstat_t *ksp);
+
+/* The instance alone. */
+bool ks_selector_matches_instance(const struct ks_selector *s, int instance);
+
+bool ks_selector_matches_stat(const struct ks_selector *s, const char *stat);
+
+/*
+ * Capture groups of its regular expressions, numbered from 1 through module, instance, name, statistic
+ * and class. How many there are; the number of a named one, 0 if there is none.
+ */
+size_t ks_selector_groups(const struct ks_selector *s);
+size_t ks_selector_group(const struct ks_selector *s, const char *name);
+
+/*
+ * Appends what a group captures of a kstat and one of its statistics (NULL: none). False if its
+ * regular expression does not match them, or the group has no part in the match.
+ */
+bool ks_selector_capture(const struct ks_selector *s, size_t group, const kstat_t *ksp,
+    const char *stat, struct ks_buf *out);
+
+/* Bounds how long (ns) the matches of each of its regular expressions may take from now on. */
+void ks_selector_limit(struct ks_selector *s, hrtime_t ns);
+
+/* Returns a line about one of its patterns that was given up, as ks_pattern_trouble(), or NULL. */
+const char *ks_selector_trouble(const struct ks_selector *s);
+
+/* True if any of the n selectors, or n is 0. */
+bool ks_selector_any_matches(const struct ks_selector *const *selectors, size_t n,
+    const kstat_t *ksp);
+
+/* The same for one of its statistics. */
+bool ks_selector_any_matches_stat(const struct ks_selector *const *selectors, size_t n,
+    const kstat_t *ksp, const char *stat);
+
+#endif
