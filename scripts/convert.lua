@@ -6,7 +6,9 @@ local core = require("kstat.core")
 local options = require("kstat.options")
 local stdout = require("kstat.stdout")
 local recording = require("kstat.recording")
-local tool = require("kstat.tool")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 
 local USAGE = [=[
 usage: kstatlua convert [--from TIME] [--to TIME] FILE|DIRECTORY [module[:instance[:name[:statistic]]] ...]
@@ -33,7 +35,7 @@ local OPTIONS = options.command({
   { "h", "help", final = true }, operands = "files",
 })
 
-local stop = tool.stop
+local stop = running.stop
 
 local function wrong(message)
   stop(2, message .. "; 'kstatlua convert -h' explains")
@@ -44,8 +46,8 @@ local function finish(damaged, missing, ok, message)
   if not ok then
     stop(ok == false and 0 or 3, message)
   end
-  for _, operand in ipairs(missing) do
-    tool.warn(("no kstat matches '%s'"):format(operand.typed))
+  for _, selected in ipairs(missing) do
+    running.warn(("no kstat matches '%s'"):format(selected.typed))
   end
   return damaged and 3 or missing.all and #missing == missing.all and 1 or 0
 end
@@ -84,12 +86,12 @@ local function to_recording(ks, selectors, missing, path)
   end
   local unpack = table.unpack or unpack
   local ok
-  ok, message = tool.reading(each_sample, ks, function()
+  ok, message = opening.reading(each_sample, ks, function()
     remove_matching(missing, ks)
     return rec:add(ks, unpack(selectors))
   end)
   rec:close()
-  tool.warnings(ks)
+  running.warnings(ks)
   return ok, message, ks:damaged()
 end
 
@@ -102,7 +104,7 @@ local function host_of(ks, path)
 end
 
 local function open(file, given)
-  local ks, message, status = tool.open({ replay = file, from = given.from, to = given.to, at = given.at,
+  local ks, message, status = opening.open({ replay = file, from = given.from, to = given.to, at = given.at,
     host = given.host or "*", names_hosts = true })
   return ks or stop(status, message)
 end
@@ -193,7 +195,7 @@ local function hosts_to_recording(hosts, selectors, missing, path)
   rec:close()
   local damaged = false
   for _, one in ipairs(hosts) do
-    tool.warnings(one.chain)
+    running.warnings(one.chain)
     damaged = damaged or one.chain:damaged()
     if ok and one.problem then
       ok, message = nil, one.problem
@@ -205,19 +207,19 @@ end
 local function to_json(ks, selectors, missing)
   local function write(samples)
     remove_matching(missing, ks)
-    tool.write(samples > 0 and "\n" or "", ("%d"):format(ks:clock()), "\n")
+    running.write(samples > 0 and "\n" or "", ("%d"):format(ks:clock()), "\n")
     return stdout.check(core.render(ks, selectors, "json", io.stdout))
   end
   local ok, message
   if core.terminal(1) then
     ok, message = each_sample(ks, write)
   else
-    ok, message = tool.reading(each_sample, ks, write)
+    ok, message = opening.reading(each_sample, ks, write)
   end
   if ok then
-    tool.flush()
+    running.flush()
   end
-  tool.warnings(ks)
+  running.warnings(ks)
   return ok, message, ks:damaged()
 end
 
@@ -238,12 +240,12 @@ local function main()
   if not given then
     wrong(problem)
   elseif given.help then
-    tool.show(USAGE)
+    running.show(USAGE)
   elseif given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
   end
   local files = files_of(given)
-  local selectors = tool.selectors(given.operands)
+  local selectors = operand.selectors(given.operands)
   local missing = { all = #selectors > 0 and #selectors or nil }
   for i, selector in ipairs(selectors) do
     missing[i] = { selector = selector, typed = given.operands[i] }
@@ -259,4 +261,4 @@ local function main()
   return finish(damaged, missing, ok, message)
 end
 
-return tool.run("convert", main)
+return running.run("convert", main)

@@ -7,7 +7,9 @@ local comparison = require("kstat.diff.comparison")
 local output = require("kstat.diff.output")
 local interval = require("kstat.options.interval")
 local options = require("kstat.options")
-local tool = require("kstat.tool")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 
 local USAGE = [=[
 usage: kstatlua diff [-r FILE] [--at TIME] [SELECTOR...] [interval]
@@ -38,14 +40,14 @@ local WINDOW, BASE = 300, 3600 -- seconds
 local status = 0 -- how the command ends where all else is well
 
 local function wrong(message)
-  tool.stop(2, message .. "; 'kstatlua diff -h' explains")
+  running.stop(2, message .. "; 'kstatlua diff -h' explains")
 end
 
 -- Opens a part of the past: `given`, the options, with other times.
 local function open(given, times)
-  local ks, message, code = tool.open({ replay = given.replay, host = given.host, from = times.from, to = times.to,
+  local ks, message, code = opening.open({ replay = given.replay, host = given.host, from = times.from, to = times.to,
     at = times.at, interval = times.interval })
-  return ks or tool.stop(code, message)
+  return ks or running.stop(code, message)
 end
 
 -- The times of the samples, and the cuts between them.
@@ -53,7 +55,7 @@ local function times_of(ks)
   local times, cuts = blocks.times(ks)
   if ks:damaged() then
     status = 3
-    tool.warnings(ks)
+    running.warnings(ks)
   end
   return times, cuts
 end
@@ -70,7 +72,7 @@ local function span(what, times, from, to)
       first, last = first or i, i
     end
   end
-  return first and { first, last } or tool.stop(1, ("there is no sample in the %s, from %s to %s"):format(what,
+  return first and { first, last } or running.stop(1, ("there is no sample in the %s, from %s to %s"):format(what,
     date(from), date(to)))
 end
 
@@ -87,7 +89,7 @@ local function window_of(given, seconds)
   if not last then
     local ok, message = ks:seek(math.huge)
     if not ok then
-      tool.stop(3, message)
+      running.stop(3, message)
     end
     last = ks:time_of_day()
   end
@@ -136,7 +138,7 @@ local function main()
   if not given then
     wrong(problem)
   elseif given.help then
-    tool.show(USAGE)
+    running.show(USAGE)
   end
   local operands, seconds = interval.split(given.operands)
   if not operands then
@@ -144,23 +146,23 @@ local function main()
   end
   local what
   if given.replay or given.at or given.from or given.to or #operands == 0 then
-    what = tool.reading(within, given, seconds)
+    what = opening.reading(within, given, seconds)
   elseif #operands == 1 then
     wrong("two recordings are needed, or --at, --from or -r")
   elseif given.base then
     wrong("--base is a time of one recording; of two the first one is the base")
   else
-    what = tool.reading(between, given, table.remove(operands, 1), table.remove(operands, 1))
+    what = opening.reading(between, given, table.remove(operands, 1), table.remove(operands, 1))
   end
-  what.selectors = tool.selectors(#operands > 0 and operands or { ":::" })
-  local result = tool.reading(comparison.compare, what)
+  what.selectors = operand.selectors(#operands > 0 and operands or { ":::" })
+  local result = opening.reading(comparison.compare, what)
   if #operands > 0 and result.rows + #result.changed + #result.news == 0 then
-    tool.stop(1, ("no figure of '%s' is in the base and in the window, and no text of it changed"):format(
+    running.stop(1, ("no figure of '%s' is in the base and in the window, and no text of it changed"):format(
       table.concat(operands, " ")))
   end
-  tool.write(given.json and output.json(result) or output.text(result, given.all))
-  tool.flush()
+  running.write(given.json and output.json(result) or output.text(result, given.all))
+  running.flush()
   return status
 end
 
-return tool.run("diff", main)
+return running.run("diff", main)

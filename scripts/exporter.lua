@@ -9,7 +9,9 @@ local options = require("kstat.options")
 local page = require("kstat.page")
 local busiest = require("kstat.page.busiest")
 local history = require("kstat.page.history")
-local tool = require("kstat.tool")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 
 local LISTEN = "127.0.0.1:9105"
 local USAGE = ([=[
@@ -51,7 +53,7 @@ local FOREIGN_HOST = "the exporter answers at 127.0.0.1, [::1] and localhost; --
 local NOT_FOUND = "not found: there are %s, /kstat.json and the page /kstat/\n"
 
 local function wrong(message)
-  tool.stop(2, message .. "; 'kstatlua exporter --help' explains")
+  running.stop(2, message .. "; 'kstatlua exporter --help' explains")
 end
 
 -- Ends the command if an operand is no selector, but a port, an address or an interval.
@@ -74,14 +76,14 @@ local function read_arguments(words)
   if not given then
     wrong(problem)
   elseif given.help then
-    tool.show(USAGE)
+    running.show(USAGE)
   end
   given.names = given.names or theirs.asks and "node"
   given.theirs = theirs
-  theirs.warn = tool.warn
+  theirs.warn = running.warn
   given.metrics = theirs.path or "/metrics"
   for _, line in ipairs(theirs.notes) do
-    tool.warn(line)
+    running.warn(line)
   end
   if given.names and given.names ~= "node" then
     wrong(("--names: 'node' expected, not '%s'"):format(given.names))
@@ -92,14 +94,14 @@ local function read_arguments(words)
   end
   check_operands(given.operands)
   given.machine = given.machine or given.names ~= nil
-  return given, given.names and tool.selectors(require("kstat.node").selectors(theirs.enabled)) or
-    tool.selectors(given.operands, "; 'kstatlua exporter --help' explains")
+  return given, given.names and operand.selectors(require("kstat.node").selectors(theirs.enabled)) or
+    operand.selectors(given.operands, "; 'kstatlua exporter --help' explains")
 end
 
 local function load_server()
   local ok, http = pcall(require, "kstat.http")
   if not ok then
-    tool.stop(3, "the module kstat.http cannot be loaded; it is built where libmicrohttpd is installed (Debian: "
+    running.stop(3, "the module kstat.http cannot be loaded; it is built where libmicrohttpd is installed (Debian: "
       .. "libmicrohttpd-dev)")
   end
   return http
@@ -184,8 +186,8 @@ local function answers(ks, typed, given, is_local, kept_for_page)
       return 503, "text/plain", left_out .. "\n"
     end
     if left_out > 0 then
-      tool.warn(("processes publish more than %d series, and /metrics leaves the others out; --max-series allows more")
-        :format(given.max_series))
+      local line = "processes publish more than %d series, and /metrics leaves the others out; --max-series allows more"
+      running.warn(line:format(given.max_series))
     end
     add_own(w, started, failures, left_out, core.left_out(ks))
     return 200, media_type, w:text() .. text
@@ -228,7 +230,7 @@ local function answers(ks, typed, given, is_local, kept_for_page)
     local lines = ks:warnings()
     failures = failures + #lines
     for _, line in ipairs(lines) do
-      tool.warn(line)
+      running.warn(line)
     end
     if not status then
       return 404, "text/plain", NOT_FOUND:format(given.metrics)
@@ -246,7 +248,7 @@ local function guarded(answer)
     if ok then
       return status, media_type, body, policy
     end
-    tool.warn(tostring(status))
+    running.warn(tostring(status))
     return 500, "text/plain", "the answer failed: " .. tostring(status) .. "\n"
   end
 end
@@ -299,10 +301,10 @@ local function read_config(given)
   end
   local config, message = require("kstat.exporter.config").read(given.theirs.config)
   if not config then
-    tool.stop(3, message)
+    running.stop(3, message)
   end
   for _, line in ipairs(config.notes) do
-    tool.warn(line)
+    running.warn(line)
   end
   return config
 end
@@ -324,9 +326,9 @@ local function renew(server, door, path)
   end
   if changed then
     take(door, config)
-    tool.tell(path .. ": read again")
+    running.tell(path .. ": read again")
   elseif message then
-    tool.warn(("%s: %s; what was read before goes on"):format(path, message))
+    running.warn(("%s: %s; what was read before goes on"):format(path, message))
   end
 end
 
@@ -338,17 +340,17 @@ local function main()
   take(door, read_config(given))
   local server, message = http.listen(address, door.config.tls)
   if not server then
-    tool.stop(3, message)
+    running.stop(3, message)
   end
   local ks
   local errname
-  ks, message, errname = kstat.open(tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
-    args = tool.args(given, selectors) }))
+  ks, message, errname = kstat.open(opening.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
+    args = opening.args(given, selectors) }))
   if not ks then
-    tool.stop(given.trust and errname == "EINVAL" and 2 or 3, message)
+    running.stop(given.trust and errname == "EINVAL" and 2 or 3, message)
   end
-  tool.write(("listening at %s\n"):format((address:gsub(":%d+$", ":" .. server:port()))))
-  tool.flush()
+  running.write(("listening at %s\n"):format((address:gsub(":%d+$", ":" .. server:port()))))
+  running.flush()
   local past = history.new()
   -- Processes are named where everything is shown, and nothing was selected.
   local users = #selectors == 0 and busiest.new() or nil
@@ -371,4 +373,4 @@ local function main()
   return 0
 end
 
-return tool.run("exporter", main)
+return running.run("exporter", main)

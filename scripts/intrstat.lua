@@ -4,7 +4,7 @@
 -- column for all CPUs, and %tim is "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local tool = require("kstat.tool")
+local past = require("kstat.base.past")
 
 return kstat.report({
   optional = true,
@@ -17,7 +17,7 @@ return kstat.report({
   },
   check = function(options)
     options.by_sample = not options.interval
-    options.interval = options.interval or not tool.at(options) and 1 or nil
+    options.interval = options.interval or not past.at(options) and 1 or nil
     return nil
   end,
   rows = function(d)

@@ -7,7 +7,11 @@ local core = require("kstat.core")
 local reader = require("kstat.options")
 local split = require("kstat.options.interval").split
 local tick = require("kstat.tick")
-local tool = require("kstat.tool")
+local clock = require("kstat.command.clock")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local past = require("kstat.base.past")
+local running = require("kstat.base.running")
 local chain = core.chain_methods
 
 local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))
@@ -44,7 +48,7 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 ]==]):gsub("NAME SYNOPSIS", PROGRAM .. " " .. SYNOPSIS)
 
 local function wrong(message, ...)
-  tool.stop(2, ("%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
+  running.stop(2, ("%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
     .. "%s -h explains"):format(message:format(...), PROGRAM, PROGRAM))
 end
 
@@ -65,10 +69,10 @@ local EXPOSITIONS = { prometheus = true, openmetrics = true }
 
 local function remove_dead()
   local removed, message = core.publish.gc()
-  for _, path in ipairs(removed or tool.stop(3, message)) do
-    tool.write(path, "\n")
+  for _, path in ipairs(removed or running.stop(3, message)) do
+    running.write(path, "\n")
   end
-  tool.flush()
+  running.flush()
 end
 
 local function check_together(options, operands)
@@ -118,9 +122,9 @@ local function compile(options, operands)
     return { selector or wrong("%s", message) }
   end
   local selectors = {}
-  for i, operand in ipairs(operands) do
-    local selector, message = core.selector_of(operand, class)
-    selectors[i] = selector or wrong("'%s': %s", operand, message)
+  for i, text in ipairs(operands) do
+    local selector, message = core.selector_of(text, class)
+    selectors[i] = selector or wrong("'%s': %s", text, message)
   end
   return selectors
 end
@@ -183,7 +187,7 @@ local function format_of(options)
 end
 
 local function print_time(how, ks)
-  tool.write(tool.timestamp(how, chain.clock(ks)))
+  running.write(clock.timestamp(how, chain.clock(ks)))
 end
 
 local UNKNOWN = { kind = "?", unit = "?", description = "?" }
@@ -216,7 +220,7 @@ local function describe(ks, selectors)
     for k, name in ks:values(selector) do
       local meta = k:meta(name) or UNKNOWN
       count = count + 1
-      tool.write(("%s:%d:%s:%s\t%s\t%s\t%s%s\n"):format(k.module, k.instance, k.name, name,
+      running.write(("%s:%d:%s:%s\t%s\t%s\t%s%s\n"):format(k.module, k.instance, k.name, name,
         meta.kind, meta.unit ~= "" and meta.unit or "-", meta.description,
         k.publisher and "\t" .. publisher_of(k) or ""))
     end
@@ -238,7 +242,7 @@ local function expose(ks, selectors, format, output, series)
     elseif output or series then
       texts[#texts + 1] = text
     else
-      tool.write(text)
+      running.write(text)
     end
   end
   local ok, message = true, nil
@@ -248,7 +252,7 @@ local function expose(ks, selectors, format, output, series)
     ok, message = series:add(table.concat(texts), chain.time_of_day(ks))
   end
   if not ok then
-    tool.stop(3, (output and "--output: " or "") .. message)
+    running.stop(3, (output and "--output: " or "") .. message)
   end
   return count
 end
@@ -260,7 +264,7 @@ local function warn_once(aggregation, message)
   aggregation.told = aggregation.told or {}
   if not aggregation.told[message] then
     aggregation.told[message] = true
-    tool.warn_later({ "-a: " .. message })
+    running.warn_later({ "-a: " .. message })
   end
 end
 
@@ -268,8 +272,8 @@ end
 local function tell_nothing(ks, selectors, options, added)
   local nothing = added == 0 and select(2, core.render(ks, selectors, "quiet")) == 0
   if nothing and not options.nothing and options.interval and not options.q then
-    tool.flush()
-    tool.tell(("-a: nothing matches%s"):format(options.selected[1] and (" '%s'"):format(
+    running.flush()
+    running.tell(("-a: nothing matches%s"):format(options.selected[1] and (" '%s'"):format(
       table.concat(options.selected, "', '")) or ""))
   end
   options.nothing = nothing
@@ -297,11 +301,11 @@ local function aggregate(ks, selectors, options, format, aggregations, now, prev
   end
   tell_nothing(ks, selectors, options, count)
   if texts[1] then
-    tool.write(options.written and "\n" or "")
+    running.write(options.written and "\n" or "")
     if options.T then
       print_time(options.T, ks)
     end
-    tool.write(table.concat(texts))
+    running.write(table.concat(texts))
     options.written = true
   end
   return count
@@ -314,13 +318,13 @@ local function report(ks, selectors, options, format, aggregations, now, prev)
     print_time(options.T, ks)
   end
   if options.rate then
-    return tool.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
+    return running.written(core.render(core.difference(now, prev), selectors, format, io.stdout))
   elseif EXPOSITIONS[format] then
     return expose(ks, selectors, format, options.output, options.series)
   elseif format == "describe" then
     return describe(ks, selectors)
   end
-  return tool.written(core.render(ks, selectors, format, io.stdout))
+  return running.written(core.render(ks, selectors, format, io.stdout))
 end
 
 -- Prints, after the first tick, the statistics in aggregations that nothing has, and the switch that a class needs.
@@ -335,14 +339,14 @@ local function check_names(ks, selectors, options, aggregations, matched)
     words:find("[%w\128-\255]")
   local number = (" " .. words):find(" %d") -- perhaps an interval with a wrong unit
   if not options.q and (matched == 0 and (person or word or number) or selectors[2] and (person or number)) then
-    for _, line in ipairs(tool.unmatched(ks, selectors, options)) do
-      tool.warn_later({ (person or line:find("^'") or line:find("; the unit of", 1, true)) and line or nil })
+    for _, line in ipairs(operand.unmatched(ks, selectors, options)) do
+      running.warn_later({ (person or line:find("^'") or line:find("; the unit of", 1, true)) and line or nil })
     end
   end
   for _, selector in ipairs(matched == 0 and (options.q or not person) and selectors or {}) do
     local switch = unknown.switch(selector:fields())
     if switch and #core.select(ks, { selector }) == 0 then
-      tool.warn_later({ switch })
+      running.warn_later({ switch })
     end
   end
   for _, aggregation in ipairs(aggregations) do
@@ -351,7 +355,7 @@ local function check_names(ks, selectors, options, aggregations, matched)
       return kstats[1] and unknown.statistics(aggregation.names, kstats, require("kstat.expression").is_derived) or {}
     end
     if missing(8)[1] then -- of few: most kstats have what is asked for
-      tool.warn_later(missing())
+      running.warn_later(missing())
     end
   end
 end
@@ -361,7 +365,7 @@ local function main()
   if not options then
     wrong("%s", problem)
   elseif options.help or options.version then
-    tool.show(options.help and USAGE or ("kstat %s\n"):format(core.version))
+    running.show(options.help and USAGE or ("kstat %s\n"):format(core.version))
   elseif options.gc then
     remove_dead()
     return 0
@@ -376,15 +380,15 @@ local function main()
   local aggregations = compile_aggregations(options)
   local args
   if options.o then
-    args = tool.args(options, selectors)
+    args = opening.args(options, selectors)
   end
   -- -v counts the whole chain; else nothing is looked at that no selector can match.
   local all = with_facts(selectors, aggregations)
   options.interval, options.count, options.selected = interval, count, operands
-  local ks, message, errname = tool.reading(core.open, tool.past(options, tool.whose(options, { args = args,
+  local ks, message, errname = opening.reading(core.open, past.source(options, opening.whose(options, { args = args,
     everybody = says_whose(options, aggregations), only = not options.v and all or nil })))
   if not ks then
-    tool.stop(tool.not_opened(options, errname), message)
+    running.stop(opening.not_opened(options, errname), message)
   end
 
   if options.o == "openmetrics" and interval and not options.output then
@@ -404,29 +408,29 @@ local function main()
     if options.rate and not options.a and not prev and ticks > 1 then
       return
     elseif ticks > 1 and not options.output and not options.series and not options.a then
-      tool.write("\n")
+      running.write("\n")
     end
     matched = matched + report(ks, selectors, options, format, aggregations, now, prev)
     if ticks == 1 then
       check_names(ks, selectors, options, aggregations, matched)
     end
     if options.v then
-      tool.flush()
-      tool.warnings(ks)
+      running.flush()
+      running.warnings(ks)
       tell_publishers(ks)
       io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
     end
   end, (options.a or options.rate) and all or nil, { values = not differs })
   if options.series then
-    options.series:write(tool.write)
+    options.series:write(running.write)
   end
   for _, aggregation in ipairs(aggregations) do
-    tool.write(aggregation.by_time and options.written and "\n" or "",
+    running.write(aggregation.by_time and options.written and "\n" or "",
       aggregation.by_time and (aggregation:render(AGGREGATED[format] or format)) or "")
     options.written = true
   end
-  tool.flush()
+  running.flush()
   return status == 0 and matched == 0 and 1 or status
 end
 
-return tool.run(PROGRAM, main)
+return running.run(PROGRAM, main)

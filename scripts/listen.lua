@@ -8,7 +8,8 @@
 -- Of other users' processes only root sees which sockets they hold: "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
+local running = require("kstat.base.running")
 
 local owners = assert(kstat.selector({ module = "listen", class = "socket_owner" }))
 local ports -- that -p names, as keys
@@ -17,7 +18,8 @@ local is_replay
 -- Tells of ports at which nothing listens; ends the command if a recording has no such sockets.
 local function check_ports(list)
   if #list == 0 and is_replay then
-    tool.stop(1, "this recording has no listening sockets; record with: kstatlua record -o FILE 'listen::*,owner' 10")
+    running.stop(1, "this recording has no listening sockets; record with: " ..
+      "kstatlua record -o FILE 'listen::*,owner' 10")
   end
   local lines, asked = {}, 0
   for port in pairs(ports) do
@@ -28,7 +30,7 @@ local function check_ports(list)
     asked = asked + 1
     lines[#lines + 1] = not found and ("nothing listens at port %d"):format(port) or nil
   end
-  tool.missing(lines, asked)
+  running.missing(lines, asked)
 end
 
 local function rows(d, _, _, options)
@@ -40,7 +42,7 @@ local function rows(d, _, _, options)
     if not next(ports) or ports[k.instance] then
       local now = k:now()
       local address = now:get("address") or "?"
-      rest[#rest + 1] = { kind = k.name:match("^%w+"), user = tool.user_name(now:get("uid")), pid = now:get("pid"),
+      rest[#rest + 1] = { kind = k.name:match("^%w+"), user = machine.user_name(now:get("uid")), pid = now:get("pid"),
         address = (address:find(":") and "[%s]:%d" or "%s:%d"):format(address, k.instance), port = k.instance,
         process = now:get("fname"), processes = now:get("processes"), queue = now:get("queue"),
         backlog = now:get("queue_max"), drops = k:get("drops") }

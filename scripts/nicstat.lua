@@ -9,7 +9,10 @@
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 local link = require("kstat.link")
-local tool = require("kstat.tool")
+local clock = require("kstat.command.clock")
+local operand = require("kstat.command.operand")
+local output = require("kstat.output")
+local running = require("kstat.base.running")
 local unknown = require("kstat.unknown")
 
 local links = assert(kstat.selector({ module = "link", class = "net" }))
@@ -67,7 +70,7 @@ local function check_names(d, options)
     asked = asked + 1
     lines[#lines + 1] = not names[name] and unknown.line("there is no interface", name, names) or nil
   end
-  tool.missing(lines, asked)
+  running.missing(lines, asked)
   checked = true
 end
 
@@ -75,7 +78,7 @@ local function is_wanted(k, options)
   if options.links and not ("," .. options.links .. ","):find("," .. k.name .. ",", 1, true) then
     return false
   end
-  return tool.matches(patterns, k.name) and not (options.nonlocal_only and k.name:find("^lo%d*$"))
+  return operand.matches(patterns, k.name) and not (options.nonlocal_only and k.name:find("^lo%d*$"))
 end
 
 local function protocol_rows(d, options)
@@ -104,9 +107,9 @@ local function rows(d, now, _, options)
   if not checked then
     check_names(d, options)
   end
-  local list, seconds = {}, tool.clock(now)
+  local list, seconds = {}, clock.seconds(now)
   local time = os.date("%H:%M:%S", seconds)
-  local as_text = options.parseable and not tool.format(options)
+  local as_text = options.parseable and not output.format(options)
   for _, k in ipairs(d:select(links)) do
     if is_wanted(k, options) then
       local row = link_row(k, time, options)
@@ -189,7 +192,7 @@ return kstat.report({
       options.interval, options.count = nil, nil
     end
     local message
-    patterns, message = tool.patterns(options.operands)
+    patterns, message = operand.patterns(options.operands)
     return message
   end,
   note = "Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link has a speed: \"-\".",

@@ -15,7 +15,9 @@ local cut = require("kstat.text").cut
 local ended = require("kstat.ended")
 local kstat = require("kstat")
 local processes = require("kstat.prstat.rows")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 local unknown = require("kstat.unknown")
 
 local system = assert(kstat.selector("unix:0:system_misc"))
@@ -95,7 +97,7 @@ end
 local function collect(d, options, ncpus, seen, interval)
   local list, lwps = {}, 0
   for k in processes_of(d, (kinds(options))) do
-    local row = (#patterns == 0 or tool.matches(patterns, k.name)) and new_row(d, k, options)
+    local row = (#patterns == 0 or operand.matches(patterns, k.name)) and new_row(d, k, options)
     if seen then
       seen.names[k.name], seen.pids[options.threads and k:now():get("pid") or k.instance] = true, true
     end
@@ -142,7 +144,7 @@ local SUMMED_IO = { "rss", "time", "cpu", "io", "read", "write", "cancelled" }
 local function sums_of(list, options, physical)
   local found, sums, fields = {}, {}, options.io and SUMMED_IO or SUMMED
   for _, row in ipairs(list) do
-    local name = options.groups and row.group or not options.groups and tool.user_name(row.uid) or "-"
+    local name = options.groups and row.group or not options.groups and machine.user_name(row.uid) or "-"
     local sum = found[name]
     if not sum then
       sum = { name = name, nproc = 0, rss = 0 }
@@ -234,11 +236,11 @@ local is_replay
 local function check_recording(d, options, pids)
   local line = "this recording has no %s; record with: kstatlua record -o FILE %s unix 10"
   if not next(pids) then
-    tool.stop(1, line:format(options.threads and "threads" or "processes", (kinds(options))))
+    running.stop(1, line:format(options.threads and "threads" or "processes", (kinds(options))))
   elseif options.args and not processes_of(d, "process_args")() then
-    tool.warn_later({ line:format("command lines", "--args process") })
+    running.warn_later({ line:format("command lines", "--args process") })
   elseif options.groups and not processes_of(d, "process_cgroup")() then
-    tool.warn_later({ line:format("control groups", "process 'process::*,cgroup'") })
+    running.warn_later({ line:format("control groups", "process 'process::*,cgroup'") })
   end
 end
 
@@ -254,7 +256,7 @@ local function check_names(options, names, pids, ncpus)
     asked = asked + 1
     lines[#lines + 1] = cpu >= ncpus and ("there is no CPU %d"):format(cpu) or nil
   end
-  tool.missing(lines, asked)
+  running.missing(lines, asked)
 end
 
 local function rows(d, _, prev, options)
@@ -302,7 +304,7 @@ return kstat.report({
   columns = function(options) return options.users and columns.of_sums(options) or columns.of_processes(options) end,
   check = function(options)
     local message
-    patterns, message = tool.patterns(options.operands)
+    patterns, message = operand.patterns(options.operands)
     return message or choice.check(options)
   end,
 })

@@ -5,7 +5,8 @@
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 local published = require("kstat.published")
-local tool = require("kstat.tool")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 local unknown = require("kstat.unknown")
 
 local OPTIONS = {
@@ -74,7 +75,7 @@ local function rows(d, _, _, options)
   for k in d:each() do
     if published.is(k) then
       names[k.publisher or k.module] = true
-      if tool.matches(patterns, k.publisher or k.module) then
+      if operand.matches(patterns, k.publisher or k.module) then
         kind.add(list, k)
       end
     end
@@ -83,7 +84,7 @@ local function rows(d, _, _, options)
     published.add_owner(row)
   end
   if options.first then
-    tool.missing(unknown.patterns("there is no publisher", options.operands, patterns, names), #patterns)
+    running.missing(unknown.patterns("there is no publisher", options.operands, patterns, names), #patterns)
   end
   if #list == 0 and #patterns == 0 then
     return { { text = kind.none, worse = 0 } }
@@ -109,7 +110,7 @@ return kstat.report({
       return "-t and -H cannot be used together"
     end
     local message
-    patterns, message = tool.patterns(options.operands)
+    patterns, message = operand.patterns(options.operands)
     return message
   end,
 })

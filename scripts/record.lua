@@ -6,7 +6,9 @@ local options = require("kstat.options")
 local recording = require("kstat.recording")
 local interval = require("kstat.options.interval")
 local tick = require("kstat.tick")
-local tool = require("kstat.tool")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 
 local USAGE = [=[
 usage: kstatlua record -o FILE [--args | --no-processes] [--machine | --trust USER,...]
@@ -48,7 +50,7 @@ local WITH_ARGS = { PROCESSES[1], PROCESSES[2], { class = "process_args" } }
 
 local HOUR = 3600 -- seconds
 
-local stop = tool.stop
+local stop = running.stop
 
 local function wrong(message)
   stop(2, message .. "; 'kstatlua record --help' explains")
@@ -82,7 +84,7 @@ local function read_arguments(words)
   if not given then
     wrong(problem)
   elseif given.help then
-    tool.show(USAGE)
+    running.show(USAGE)
   end
   local operands, seconds, count = interval.split(given.operands)
   if not operands then
@@ -121,7 +123,7 @@ local function publish()
     } })
   end
   if not k then
-    tool.warn(("what becomes of the samples is not published: %s"):format(message))
+    running.warn(("what becomes of the samples is not published: %s"):format(message))
     return function() end
   end
   return function(status)
@@ -138,9 +140,9 @@ local function watch(path)
   local problem, before = nil, 0 -- and how many were dropped before it
   return function(status)
     if status.problem and status.problem ~= problem then
-      tool.tell(status.problem .. "; samples are dropped until that ends")
+      running.tell(status.problem .. "; samples are dropped until that ends")
     elseif problem and not status.problem then
-      tool.tell(("%s: samples are written again; %d were dropped"):format(path, status.dropped - before))
+      running.tell(("%s: samples are written again; %d were dropped"):format(path, status.dropped - before))
     end
     problem, before = status.problem, status.problem and before or status.dropped
   end
@@ -156,7 +158,7 @@ local function attend(ks, rec)
     -- Who reads the lines of a service looks at those of the last hours.
     if kstat.hrtime() - told > HOUR then
       told = kstat.hrtime()
-      tool.warn_again(ks)
+      running.warn_again(ks)
     end
   end
 end
@@ -166,9 +168,9 @@ end
 -- Opens what is recorded: without operands also processes, and of publishers only those who are trusted.
 local function open_chain(given, selectors)
   local processes = given.args and WITH_ARGS or PROCESSES
-  local also = #selectors == 0 and not given.no_processes and tool.selectors(processes) or nil
-  local source = tool.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
-    args = tool.args(given, also or selectors), trust = not given.machine and {} or nil })
+  local also = #selectors == 0 and not given.no_processes and operand.selectors(processes) or nil
+  local source = opening.whose(given, { everybody = true, only = #selectors > 0 and selectors or nil,
+    args = opening.args(given, also or selectors), trust = not given.machine and {} or nil })
   local ks, message, errname = kstat.open(source, also)
   return ks or stop(given.trust and errname == "EINVAL" and 2 or 3, message)
 end
@@ -185,7 +187,7 @@ end
 
 local function main()
   local given, typed, seconds, count = read_arguments(arg)
-  local selectors = tool.selectors(typed)
+  local selectors = operand.selectors(typed)
   local ks = open_chain(given, selectors)
   local rec = open_recording(given)
 
@@ -198,7 +200,7 @@ local function main()
       if unmatched[i] and #ks:select(sel) > 0 then
         unmatched[i] = false
       elseif unmatched[i] and first then
-        tool.warn(("no kstat matches '%s' yet"):format(typed[i]))
+        running.warn(("no kstat matches '%s' yet"):format(typed[i]))
       end
     end
     first = false
@@ -228,4 +230,4 @@ local function main()
   return #selectors > 0 and 1 or 0
 end
 
-return tool.run("record", main)
+return running.run("record", main)

@@ -7,7 +7,12 @@ local core = require("kstat.core")
 local kstat = require("kstat")
 local options = require("kstat.options")
 local order = require("kstat.top.order")
-local tool = require("kstat.tool")
+local asked = require("kstat.base.past")
+local clock = require("kstat.command.clock")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local output = require("kstat.output")
+local running = require("kstat.base.running")
 local top = require("kstat.top")
 
 local OWN = {
@@ -26,7 +31,7 @@ local TEXTS = { resources = "'kstatlua use --openmetrics' its metrics",
   cgroups = "'kstat -o openmetrics -c cgroup' its metrics" }
 
 local function wrong(message)
-  tool.stop(2, message .. "; 'kstatlua top --help' explains")
+  running.stop(2, message .. "; 'kstatlua top --help' explains")
 end
 
 local function copy_of(x)
@@ -51,8 +56,8 @@ end
 -- The past that a screen begins in, at the time that the command line names; nil: what comes through a pipe, or a file
 -- that has no two samples, can only be shown in its order.
 local function open_past(given)
-  local source, past, message, errname = tool.past(given), nil, nil, nil
-  source.at, source.interval, source.step = tool.at(given) or given.from, nil, given.interval ~= 1 and given.interval
+  local source, past, message, errname = asked.source(given), nil, nil, nil
+  source.at, source.interval, source.step = asked.at(given) or given.from, nil, given.interval ~= 1 and given.interval
   local capture = source.capture or os.getenv("KSTAT_SOURCE")
   if capture ~= "-" then
     past, message, errname = require("kstat.top.past").open(source)
@@ -60,9 +65,9 @@ local function open_past(given)
   if past or capture and not source.at then
     return past
   end
-  local status = tool.not_opened(given, errname)
+  local status = opening.not_opened(given, errname)
   message = message or "what comes through a pipe has no way back"
-  return status == 2 and wrong(message) or tool.stop(status, message)
+  return status == 2 and wrong(message) or running.stop(status, message)
 end
 
 -- Shows views: on a screen, or where there is none as frames. what: `views`, `view`, `filter`, `batch`, `about`,
@@ -71,12 +76,12 @@ local function show(what, given)
   local chains, status = {}, nil
   local function add(ks)
     if ks and what.selectors and not chains[1] then
-      tool.missing(tool.unmatched(ks, what.selectors, given), #what.selectors)
+      running.missing(operand.unmatched(ks, what.selectors, given), #what.selectors)
     end
     chains[#chains + 1] = ks
   end
   function what.open(only, published)
-    local ks, message, code = tool.open(given, only, published)
+    local ks, message, code = opening.open(given, only, published)
     status = code
     add(ks)
     return ks, message
@@ -101,13 +106,13 @@ local function show(what, given)
   if what.remembered then
     local saved, why = what.remembered:save()
     if not saved then
-      tool.warn("what was chosen is not kept: " .. why)
+      running.warn("what was chosen is not kept: " .. why)
     end
   end
   for _, ks in ipairs(chains) do
-    tool.warnings(ks) -- those that nobody could see below the screen
+    running.warnings(ks) -- those that nobody could see below the screen
   end
-  return ok and 0 or status == 2 and wrong(message) or tool.stop(status or 3, message)
+  return ok and 0 or status == 2 and wrong(message) or running.stop(status or 3, message)
 end
 
 -- --- reports of scripts -----------------------------------------------------------------------------
@@ -125,13 +130,13 @@ local function reports_of(name, script, words)
   end, unpack(words))
   options.read, kstat.every = read, every
   if not ok and result ~= NONE then
-    return type(result) == "string" and tool.stop(1, result) or error(result, 0)
+    return type(result) == "string" and running.stop(1, result) or error(result, 0)
   end
   local list = ok and type(result) == "table" and (result.rows_of and { result } or result) or {}
   for _, report in ipairs(list) do
     list = type(report) == "table" and report.rows_of and list or {}
   end
-  return list[1] and list or tool.stop(2, ("'%s' is no view: its script returns no kstat.report"):format(name))
+  return list[1] and list or running.stop(2, ("'%s' is no view: its script returns no kstat.report"):format(name))
 end
 
 -- The exit status is the one without a screen: 1 if no row had a name that was asked for.
@@ -167,7 +172,7 @@ local function show_script(name, script, words, before)
     local help
     given[i], help = report:read(words)
     if help then
-      tool.show(help)
+      running.show(help)
     end
     for _, option in ipairs({ "replay", "at", "from", "to", "host", "machine", "trust" }) do
       given[i][option] = given[i][option] or before[option]
@@ -264,7 +269,7 @@ local function print_view(given)
   local shown, passes = copy_of(report), order.filter(given.filter or "")
   shown.skip_first, shown.selectors = true, report:selected(given)
   function shown.rows(d, now, prev, of)
-    given.screen.time = tool.clock(now)
+    given.screen.time = clock.seconds(now)
     local rows = {}
     for _, row in ipairs(report.rows(d, now, prev, of)) do
       if report.complete then
@@ -284,13 +289,13 @@ local function read(declared)
   if not given then
     wrong(message)
   elseif given.help then
-    tool.show(options.help(declared, ABOUT))
+    running.show(options.help(declared, ABOUT))
   end
   local _, problem = order.wanted(given.filter or "")
   if problem then
     wrong(problem)
   end
-  given.selectors = tool.selectors(given.operands, "; 'kstatlua top --help' explains")
+  given.selectors = operand.selectors(given.operands, "; 'kstatlua top --help' explains")
   return given
 end
 
@@ -302,7 +307,7 @@ local function main()
     return show_script(arg[at], script, words, given)
   end
   given = read(declared)
-  local data = tool.format(given)
+  local data = output.format(given)
   if given.summary and not data then
     wrong("--summary: there is none of a screen; -j and --csv have one")
   end
@@ -313,4 +318,4 @@ local report, given = ...
 if type(report) == "table" then -- which runs already
   return show_reports({ report }, { given }, {})
 end
-return tool.run("top", main)
+return running.run("top", main)

@@ -14,7 +14,11 @@ local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
 local selector = require("kstat.selector")
 local tick = require("kstat.tick")
-local tool = require("kstat.tool")
+local asked_past = require("kstat.base.past")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local output = require("kstat.output")
+local running = require("kstat.base.running")
 
 -- --- rows ----------------------------------------------------------------------------------------
 
@@ -27,14 +31,14 @@ local function check_lacks(d, list, options)
   local operands = options.operands
   local wanted = operands[1] == nil and core.terminal(2) ~= nil or operands[1] and
     (" " .. table.concat(operands, " ") .. " "):find(" process ", 1, true)
-  if plain.told or tool.format(options) then
+  if plain.told or output.format(options) then
     return
   elseif is_replay and wanted and #d:select({ class = "process" }) == 0 then
-    tool.warn_later({ "this recording has no processes; record with: " ..
+    running.warn_later({ "this recording has no processes; record with: " ..
       "kstatlua record -o FILE '*' process 'process::*,fd' 10" })
   elseif not (is_replay or operands[1]) then
     plain.told = true
-    tool.warn_later(reader.lacks(d, list))
+    running.warn_later(reader.lacks(d, list))
   end
 end
 
@@ -42,9 +46,10 @@ local PATIENCE = 2e9 -- ns for which a recording is judged to say since when
 
 -- What knows since when something is so: of a moment that was asked for its recording, or else what was seen so far.
 local function witness(options)
-  local screen, source = options.screen or plain, tool.at(options) and not options.screen and tool.past(options)
+  local screen = options.screen or plain
+  local source = asked_past.at(options) and not options.screen and asked_past.source(options)
   local past = source and require("kstat.top.past").open({ capture = source.capture, host = source.host,
-    from = "0", at = tool.at(options) })
+    from = "0", at = asked_past.at(options) })
   local deadline = core.gethrtime() + PATIENCE
   return past and { since = function(_, row) return past:since(row, deadline) end } or screen.past or screen.recent
 end
@@ -52,7 +57,7 @@ end
 -- Says of what is not well since when.
 local function tell_since(d, now, prev, list, options)
   local seen
-  for _, row in ipairs(prev and not tool.format(options) and list or {}) do
+  for _, row in ipairs(prev and not output.format(options) and list or {}) do
     if (row.severity or 0) > 0 then
       seen = seen or witness(options)
       row.since = recent.words(d, row, seen, now.time_of_day, prev.time_of_day)
@@ -72,7 +77,7 @@ local function conclude(all, options)
   local list, worst, count, least = {}, nil, 0, options.check == "critical" and 2 or 1
   verdict = 3
   for _, row in ipairs(all) do
-    local wanted = tool.matches(report.filters or {}, row.resource) or tool.matches(report.filters, row.name)
+    local wanted = operand.matches(report.filters or {}, row.resource) or operand.matches(report.filters, row.name)
     list[#list + 1] = wanted and row or nil
     verdict = wanted and row.severity and 0 or verdict -- what is known of any
     if wanted and (row.severity or 0) >= least then
@@ -84,9 +89,9 @@ local function conclude(all, options)
   local line = worst and rows.title(worst) .. ": " .. worst.reasons ..
     (count > 1 and ("; %d more"):format(count - 1) or "") or
     not list[1] and "nothing has that name" or options.check == true and all_well(list) or "nothing is critical"
-  tool.write("USE ", VERDICTS[verdict], " - ", (line:gsub("|", "/")), "\n")
-  tool.flush()
-  tool.stop(verdict)
+  running.write("USE ", VERDICTS[verdict], " - ", (line:gsub("|", "/")), "\n")
+  running.flush()
+  running.stop(verdict)
 end
 
 -- --- the table -----------------------------------------------------------------------------------
@@ -158,7 +163,7 @@ local function columns(options)
       list[#list + 1] = column
     end
   end
-  if not tool.format(options) then
+  if not output.format(options) then
     add({ "util", "utilization", unit = "%" }, { "saturation", rows.saturation, align = "left" },
       { "errors", format = "%.0f" }, STATE)
     return list
@@ -180,7 +185,7 @@ local MOMENT = 0.1 -- seconds: ticks of 10 ms of CPU time are counted within the
 local function measured(options)
   local list
   local select = selector.list((table.unpack or unpack)(resources.select({})))
-  local ks = tool.open(options, select)
+  local ks = opening.open(options, select)
   if ks then
     tick.run(ks, ks:is_replay() and 1 or MOMENT, 2, function(now, prev)
       list = prev and resources.measure(now - prev, prev, {}) or list
@@ -202,7 +207,7 @@ report = kstat.report({
   check = function(options)
     checking = options.check
     if options.explain then
-      tool.show(limits.explain(measured(options)))
+      running.show(limits.explain(measured(options)))
     end
   end,
   none = all_well,

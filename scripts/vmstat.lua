@@ -15,7 +15,8 @@
 local core = require("kstat.core")
 local kstat = require("kstat")
 local ticks = require("kstat.ticks")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
+local running = require("kstat.base.running")
 local unknown = require("kstat.unknown")
 
 local MOST_DISKS = 4
@@ -86,10 +87,10 @@ local function choose_disks(options, ks)
       list[#list + 1] = k.class ~= "disk" and k or nil
     end
   end
-  tool.missing(lines, #options.operands)
+  running.missing(lines, #options.operands)
   local chosen, others = {}, #options.operands == 0 or room < MOST_DISKS
   for _, k in ipairs(list) do
-    local other = not wanted[k.name] and others and room > 0 and not tool.passed_over[k.module]
+    local other = not wanted[k.name] and others and room > 0 and not machine.passed_over[k.module]
     room = other and room - 1 or room
     chosen[#chosen + 1] = (wanted[k.name] or other) and k or nil
   end

@@ -5,7 +5,7 @@
 --
 -- @module kstat.tick
 local core = require("kstat.core")
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 
 local tick = {}
 
@@ -23,7 +23,7 @@ local function once(ks, select)
   end
 end
 
---- Makes the ticks of the command that tool.run runs.
+--- Makes the ticks of the command that running.run runs.
 -- @tparam chain ks
 -- @tparam number|nil interval seconds; nil: there is one tick
 -- @tparam int|nil count how many ticks; nil: until the source ends or a signal comes
@@ -31,7 +31,7 @@ end
 -- @tparam[opt] {selector,...} select what every sample reads, whether it is asked for or not
 -- @tparam[opt] table options `begin`, `step` and `values` of kstat.every
 -- @treturn int the exit status: 0, or 3 if the source is damaged
--- @raise what core.fail raises, if the source cannot be read; tool.stop's if standard output cannot be written
+-- @raise what core.fail raises, if the source cannot be read; running.stop's if standard output cannot be written
 function tick.run(ks, interval, count, show, select, options)
   local step, guard, _
   if interval or core.chain_methods.is_interval(ks) or core.bounds(ks) then
@@ -41,17 +41,17 @@ function tick.run(ks, interval, count, show, select, options)
       length = interval or false
     end
     options = { chain = ks, select = select, begin = given.begin, values = given.values, step = length,
-      tell = function(line) tool.warn_later({ line }) end }
+      tell = function(line) running.warn_later({ line }) end }
     step, _, _, guard = require("kstat.every").every(interval or 1, count, options)
   else
     step = once(ks, select)
   end
   for now, prev in step, nil, nil, guard do
     show(now, prev)
-    tool.warnings(ks)
+    running.warnings(ks)
   end
-  tool.flush()
-  tool.warnings(ks) -- those of the step that found the end
+  running.flush()
+  running.warnings(ks) -- those of the step that found the end
   return core.chain_methods.damaged(ks) and 3 or 0
 end
 

@@ -1,7 +1,7 @@
 --- Lines about names that nothing has, with what was probably meant.
 --
 -- A mistyped name selects nothing, and nothing is what a report shows for what is missing. So commands look, at the
--- first tick, for names that nothing has, and print one line for each on standard error (tool.warn_later).
+-- first tick, for names that nothing has, and print one line for each on standard error (kstat.base.running).
 --
 -- @module kstat.unknown
 local core = require("kstat.core")

@@ -228,7 +228,7 @@ describe("kstat.every", function()
     for now in kstat.every(1, nil, { source = file }) do
       start = start or now.time_of_day
       times[#times + 1] = math.floor((now.time_of_day - start) * 1000 + 0.5)
-      clocks[#clocks + 1] = require("kstat.tool").clock(now) - math.floor(now.time_of_day + 0.5)
+      clocks[#clocks + 1] = require("kstat.command.clock").seconds(now) - math.floor(now.time_of_day + 0.5)
     end
     assert.same({ 0, 2600, 2600, 2600, 5000 }, times)
     assert.same({ 0, 0, 0, 0, 0 }, clocks)

@@ -5,7 +5,7 @@ local capture = require("support.capture")
 local kstat = require("kstat")
 local run = require("support.run")
 local sampling = require("kstat.top.sampling")
-local tool = require("kstat.tool")
+local clock = require("kstat.command.clock")
 local view = require("kstat.top.views.resources")
 
 local FAULTS = "spec/vectors/past/faults.rec"
@@ -25,7 +25,7 @@ local function play(path, look, from)
     return ks
   end)
   while source:live(app.shown.groups, 1) do
-    local time = tool.clock(app.shown.groups[1].now)
+    local time = clock.seconds(app.shown.groups[1].now)
     app:take(time, true)
     if look(time, app) then
       break

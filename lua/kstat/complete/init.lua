@@ -7,7 +7,7 @@
 --
 -- @module kstat.complete
 local options = require("kstat.options")
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 local values = require("kstat.complete.values")
 
 local complete = {}
@@ -40,14 +40,14 @@ local function ask(chunk, name)
   local asked = { help = "" }
   local function stop(text)
     asked.help = text
-    tool.stop(0)
+    running.stop(0)
   end
   options.read = function(declared)
     asked.declared = asked.declared or declared
     return { help = true, operands = {} }
   end
   options.help = function(...) stop(text_of_help(...)) end
-  tool.show = stop
+  running.show = stop
   arg = { [0] = name } -- luacheck: globals arg
   pcall(function()
     local result = chunk()

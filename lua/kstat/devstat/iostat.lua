@@ -13,7 +13,8 @@ local interval = require("kstat.options.interval")
 local options = require("kstat.options")
 local report = require("kstat.report")
 local tick = require("kstat.tick")
-local tool = require("kstat.tool")
+local past = require("kstat.base.past")
+local running = require("kstat.base.running")
 local fixed = core.devstat.fixed
 
 local HELP = [=[
@@ -40,7 +41,7 @@ local PAGE = 20 -- lines after which the header is printed again
 
 -- Ends the command with one line on standard error, as iostat(8) does.
 local function fail(format, ...)
-  tool.stop(1, format:format(...))
+  running.stop(1, format:format(...))
 end
 
 --- Options ---------------------------------------------------------------------
@@ -65,7 +66,7 @@ end
 
 -- Ends the command for a command line that cannot be meant.
 local function usage(format, ...)
-  tool.stop(2, format:format(...) .. "; 'kstatlua devstat --help' explains")
+  running.stop(2, format:format(...) .. "; 'kstatlua devstat --help' explains")
 end
 
 -- The values of -c, -n, -t and -w.
@@ -97,9 +98,9 @@ local function read_times(o, wait, count)
     o.count = integer(count, "count")
     if o.count < 1 then fail("count %d is < 1", o.count) end
   end
-  if option_wait then tool.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.interval)) end
+  if option_wait then running.warn(("-w %g is not used, the interval is %g"):format(option_wait, o.interval)) end
   if option_count and count then
-    tool.warn(("-c %d is not used, the count is %d"):format(option_count, o.count))
+    running.warn(("-c %d is not used, the count is %d"):format(option_count, o.count))
   end
 end
 
@@ -115,7 +116,7 @@ end
 local function parse(args)
   local o, message = options.read(OPTIONS, args)
   if not o then usage("%s", message) end
-  if o.help then tool.show(HELP) end
+  if o.help then running.show(HELP) end
   check_values(o)
   o.names = {}
   local words, i = o.operands, 1
@@ -130,7 +131,7 @@ local function parse(args)
   if not o.watch then
     if not o.count and not o.interval then o.count = 1 end
     o.by_sample = not o.interval
-    o.interval = o.interval or not tool.at(o) and 1 or nil
+    o.interval = o.interval or not past.at(o) and 1 or nil
   end
   o.max = o.max or math.max(default_max(o), #o.names)
   o.tty, o.cpu = o.T or not (o.d or o.x), o.C or not (o.d or o.x)
@@ -337,7 +338,7 @@ local function read(ks, o)
   if o.reader then
     o.before, o.now, message = o.now, o.reader:read()
   end
-  if message then tool.stop(3, message) end
+  if message then running.stop(3, message) end
 end
 
 -- On a screen that goes through the past the sample before is any: it is read now.
@@ -346,7 +347,7 @@ local function read_sample_before(ks, o)
     o.history, o.now = devstat.history(), nil
     read(ks, o)
     local ok, message = ks:update(true)
-    if not ok then tool.stop(3, message) end
+    if not ok then running.stop(3, message) end
   end
 end
 

@@ -7,7 +7,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local machine = require("kstat.diff.machine")
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 
 local blocks = {}
 
@@ -23,7 +23,7 @@ function blocks.walk(ks, visit)
     i = i + 1
     id, added, deleted = ks:update(true)
     if not id then
-      tool.stop(3, added)
+      running.stop(3, added)
     end
   until ks:ended()
 end

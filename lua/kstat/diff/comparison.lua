@@ -7,7 +7,7 @@ local machine = require("kstat.diff.machine")
 local news = require("kstat.diff.news")
 local onset = require("kstat.diff.onset")
 local ranks = require("kstat.diff.ranks")
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 
 local comparison = {}
 
@@ -206,7 +206,7 @@ function comparison.compare(what)
   local base_list, window_list = blocks.of(what.base, what.window, what.base_cuts, what.cuts)
   for side, list in pairs({ base = base_list, window = window_list }) do
     if #list < LEAST_BLOCKS then
-      tool.stop(1, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one"):format(side,
+      running.stop(1, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one"):format(side,
         #list, LEAST_BLOCKS))
     end
   end

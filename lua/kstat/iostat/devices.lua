@@ -9,7 +9,8 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kio = require("kstat.io")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
+local running = require("kstat.base.running")
 local unknown = require("kstat.unknown")
 
 local M = {}
@@ -166,7 +167,7 @@ local function warn_of_names(self, names, list)
       ("the disk %s is published by another user: kstatlua prtop shows it"):format(name) or
       not called[name] and unknown.line("there is no device", name, called) or nil
   end
-  tool.missing(lines, #names)
+  running.missing(lines, #names)
 end
 
 -- The devices that the operands name, as a set; nil: no operands.
@@ -197,7 +198,7 @@ end
 -- @treturn boolean
 function M.is_empty(x, device)
   local k = lookup(x, device, device.name)
-  if k and not tool.passed_over[device.module] and (get(k, "reads") or 0) + (get(k, "writes") or 0) > 0 then
+  if k and not machine.passed_over[device.module] and (get(k, "reads") or 0) + (get(k, "writes") or 0) > 0 then
     return false
   end
   local detail = lookup(x, device, (device.name .. ",detail"):sub(1, MOST_NAME))
@@ -225,7 +226,7 @@ local function choose(self, list, names)
   for _, device in ipairs(list) do
     if room <= 0 or names and o.table then
       break
-    elseif not chosen[device] and (o.limit or not o.blocks or not tool.passed_over[device.module]) then
+    elseif not chosen[device] and (o.limit or not o.blocks or not machine.passed_over[device.module]) then
       if is_empty(self, device) then
         self.empty[#self.empty + 1] = device
       else

@@ -4,7 +4,7 @@
 local core = require("kstat.core")
 local intervals = require("kstat.options.interval")
 local options = require("kstat.options")
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 
 local M = {}
 
@@ -52,11 +52,11 @@ local OPTIONS = options.command({
 }, options.letters("CcDdEeIiMmnPprstXxYz", ""), options.past)
 
 local function usage(line)
-  tool.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
+  running.stop(2, nil, (line and line .. "\n" or "") .. USAGE)
 end
 
 local function fail(line)
-  tool.stop(2, line)
+  running.stop(2, line)
 end
 
 -- Elsewhere -r names a recording: ends the command if one follows, since a disk of that name was hardly meant.
@@ -161,13 +161,13 @@ end
 -- @treturn table the letters as fields, `limit`, `names`, and what kstat.report looks at: `timestamp`, `skip_first`,
 -- `json`, `csv`, `interval` and `count`; `table`: a line per device; `blocks`: a block per disk in one line; `devices`:
 -- anything of devices
--- @raise tool.stop's value, if there is nothing to report
+-- @raise running.stop's value, if there is nothing to report
 function M.read(words)
   local o, message = options.read(OPTIONS, words)
   if not o then
     usage("iostat: " .. message)
   elseif o.help then
-    tool.show(HELP)
+    running.show(HELP)
   elseif o.limit then
     o.limit = o.limit:find("^%d+$") and tonumber(o.limit) > 0 and tonumber(o.limit) or
       usage(("iostat: -l '%s' is not a whole number above 0"):format(o.limit))

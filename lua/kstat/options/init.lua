@@ -15,11 +15,11 @@ local mistake = require("kstat.mistake")
 
 local options = {}
 
---- Whose kstats are shown: the same switch for all commands; kstat.tool.whose reads it.
+--- Whose kstats are shown: the same switch for all commands; kstat.command.opening.whose reads it.
 -- @table options.whose
 options.whose = { { nil, "machine" }, { nil, "trust", arg = "USER,..." } }
 
---- Which part of the past is shown in place of now: the same for all commands; kstat.tool.past reads it.
+--- Which part of the past is shown in place of now: the same for all commands; kstat.base.past.source reads it.
 -- @table options.past
 options.past = {
   { "r", "replay", arg = "FILE", repeated = true }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
@@ -194,7 +194,7 @@ local function of_others(reading, declared, letter)
   if type(other) ~= "table" or other.name then
     return other
   elseif other.note and require("kstat.core").terminal(2) then
-    require("kstat.tool").warn_later({ other.note })
+    require("kstat.base.running").warn_later({ other.note })
   end
   return nil, other.follows and tostring(reading.words[reading.at + 1]):find(other.follows) and other.hint
 end

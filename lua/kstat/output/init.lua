@@ -20,6 +20,22 @@ local MOST = 2 ^ 53 -- below it a whole number is exact, and %d takes it
 
 local output = {}
 
+--- The data formats that options name, by their long forms.
+-- @table formats
+output.formats = { "json", "csv", "openmetrics" }
+
+--- The data format that a command writes.
+-- @tparam table given options
+-- @treturn string|nil one of `formats`; nil: people read the output
+function output.format(given)
+  for _, format in ipairs(output.formats) do
+    if given[format] then
+      return format
+    end
+  end
+  return nil
+end
+
 local formatted -- the column whose format is at work
 
 --- Returns the column whose format failed, if one did, and forgets it.

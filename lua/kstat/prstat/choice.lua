@@ -2,7 +2,9 @@
 -- @module kstat.prstat.choice
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local tool = require("kstat.tool")
+local output = require("kstat.output")
+local past = require("kstat.base.past")
+local running = require("kstat.base.running")
 
 local choice = {}
 
@@ -95,7 +97,7 @@ local function users_of(text)
   for _, word in ipairs(words_of(text)) do
     local uid = core.user_number(word)
     if not uid then
-      tool.stop(1, ("there is no user '%s'"):format(word))
+      running.stop(1, ("there is no user '%s'"):format(word))
     end
     set[uid] = true
   end
@@ -125,7 +127,7 @@ local function read_lines(options)
     options.lines, options.sum_lines = tonumber(n), tonumber(m) or options.users and tonumber(n) or DEFAULT_SUMS
     return n and options.lines > 0 and options.sum_lines > 0 and (comma == "") == (m == "")
   end
-  local form = tool.format(options)
+  local form = output.format(options)
   options.lines, options.sum_lines = not form and DEFAULT_LINES or nil,
     not form and (options.users and DEFAULT_LINES or DEFAULT_SUMS) or nil
   return true
@@ -166,7 +168,7 @@ function choice.check(options)
   if options.realtime then
     local ok, problem = core.realtime()
     if not ok then
-      tool.stop(3, "-R: " .. problem)
+      running.stop(3, "-R: " .. problem)
     end
   end
   options.user_set, options.real_set = users_of(options.owners), users_of(options.real)
@@ -175,7 +177,7 @@ function choice.check(options)
     options.top, options.lines = options.top or options.lines, nil
   end
   options.by_sample = not options.interval
-  options.interval = options.interval or not (options.openmetrics or tool.at(options)) and DEFAULT_INTERVAL or nil
+  options.interval = options.interval or not (options.openmetrics or past.at(options)) and DEFAULT_INTERVAL or nil
   return nil
 end
 

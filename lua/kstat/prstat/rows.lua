@@ -3,7 +3,7 @@
 -- @module kstat.prstat.rows
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 
 local rows = {}
 
@@ -116,7 +116,7 @@ end
 -- @tparam table row gets `user`, `state`
 function rows.add_owner(row)
   local euid, state = core.levels(row.k, "euid", "state")
-  row.user, row.state = tool.user_name(euid), STATES[state] or state
+  row.user, row.state = machine.user_name(euid), STATES[state] or state
 end
 
 return rows

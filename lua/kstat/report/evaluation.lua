@@ -4,7 +4,8 @@
 --
 -- @module kstat.report.evaluation
 local core = require("kstat.core")
-local tool = require("kstat.tool")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 
 local unpack = table.unpack or unpack
 
@@ -43,12 +44,12 @@ end
 
 -- Whether one of the operands is the name of a kstat, or a text or a label of its row.
 local function is_wanted(filters, name, columns, values)
-  if name and tool.matches(filters, name) then
+  if name and operand.matches(filters, name) then
     return true
   end
   for i, column in ipairs(columns or {}) do
     local own = name_of(column, values[i])
-    if own and tool.matches(filters, own) then
+    if own and operand.matches(filters, own) then
       return true
     end
   end
@@ -83,11 +84,11 @@ end
 local function own_rows(self, d, now, prev, given)
   local rows = self.rows(d, now, prev, given)
   if type(rows) ~= "table" then
-    tool.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
+    running.stop(1, ("rows: an array of rows expected, not %s"):format(tostring(rows)))
   end
   for i = 1, #rows do
     if type(rows[i]) ~= "table" then
-      tool.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(rows[i])))
+      running.stop(1, ("rows: row %d: a table of fields expected, not %s"):format(i, tostring(rows[i])))
     end
   end
   return rows
@@ -230,7 +231,7 @@ function evaluation.look_for_missing(self, d, rows, given, filters, first)
   if self.unchecked == "all" then
     if not self.optional then
       local selectors = self.select and self.selectors or {}
-      tool.missing(tool.unmatched(d, selectors, given), #selectors)
+      running.missing(operand.unmatched(d, selectors, given), #selectors)
     end
     if filters then
       missing.in_operands(given.operands, filters, self.names)

@@ -6,7 +6,7 @@
 -- @module kstat.report.groups
 local aggregate = require("kstat.aggregate")
 local mistake = require("kstat.mistake")
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 
 local groups = {}
 
@@ -56,7 +56,7 @@ function groups.prepare(self)
   function self.rows(d)
     local problem
     ok, problem = aggregation:clear():add(d, (table.unpack or unpack)(self.selectors or {}))
-    return ok and aggregation:rows() or tool.stop(1, problem)
+    return ok and aggregation:rows() or running.stop(1, problem)
   end
 end
 

@@ -25,7 +25,10 @@ local options = require("kstat.options")
 local output = require("kstat.output")
 local selector = require("kstat.selector")
 local tick = require("kstat.tick")
-local tool = require("kstat.tool")
+local clock = require("kstat.command.clock")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
 
 local report = { evaluate = evaluation.evaluate, rows_of = evaluation.rows_of, values_of = evaluation.values_of,
   look_for_missing = evaluation.look_for_missing }
@@ -191,7 +194,7 @@ end
 -- --- failures ---------------------------------------------------------------------------------
 
 local function usage(self, message)
-  tool.stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
+  running.stop(2, message .. ("; 'kstatlua %s --help' explains"):format(self.name))
 end
 
 -- Returns the line and the status for an error in a function of the report; nil for an interrupt, which is the host's.
@@ -215,7 +218,7 @@ end
 -- What is wrong with the options; nil if nothing is.
 function report:check_options(given)
   local forms = {}
-  for _, name in ipairs(tool.formats) do
+  for _, name in ipairs(output.formats) do
     forms[#forms + 1] = given[name] and "--" .. name or nil
   end
   if #forms > 1 then
@@ -238,7 +241,7 @@ local function compile_filters(self, operands)
   if self.operands ~= nil or self.text or #operands == 0 then
     return nil
   end
-  local filters, message = tool.patterns(operands)
+  local filters, message = operand.patterns(operands)
   return filters or usage(self, message)
 end
 
@@ -247,7 +250,7 @@ local function text_sink(self, write)
   return { show = function(text) write(text) end }, function(_, d, now, prev, given)
     local text = self.text(d, now, prev, given)
     if type(text) ~= "string" then
-      tool.stop(1, ("text: a string expected, not %s"):format(tostring(text)))
+      running.stop(1, ("text: a string expected, not %s"):format(tostring(text)))
     elseif self.unchecked then
       self:look_for_missing(d, {}, given)
     end
@@ -279,7 +282,7 @@ function report:open_sink(form, given, ks, write)
   if type(self.heading) == "function" then
     look.heading = self.heading(given)
     if look.heading ~= nil and type(look.heading) ~= "string" then
-      tool.stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
+      running.stop(1, ("heading: a string expected, not %s"):format(tostring(look.heading)))
     end
   end
   local sink = output.sink(form, self.columns, write, look)
@@ -302,7 +305,7 @@ end
 
 -- Makes the ticks. Returns the exit status.
 function report:loop(ks, given, filters, write, interval, count, skip)
-  local form, state = tool.format(given) or "table", self.state
+  local form, state = output.format(given) or "table", self.state
   local dated = form ~= "table"
   local sink, evaluate = self:open_sink(form, given, ks, write)
   local matched, first = 0, true
@@ -334,9 +337,9 @@ function report:loop(ks, given, filters, write, interval, count, skip)
         write(lines)
       end
       if given.timestamp and not dated then
-        write(tool.timestamp(given.timestamp, tool.clock(now)))
+        write(clock.timestamp(given.timestamp, clock.seconds(now)))
       end
-      local moment = dated and tool.moment(form, given.timestamp, now, d, not prev and not behind_gap) or {}
+      local moment = dated and clock.moment(form, given.timestamp, now, d, not prev and not behind_gap) or {}
       moment.totals = totals
       sink.show(rows, moment)
     end
@@ -355,7 +358,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
     sink.finish()
   end
   if filters and matched == 0 then
-    tool.stop(1) -- a line said so after the first tick
+    running.stop(1) -- a line said so after the first tick
   end
   return status
 end
@@ -396,11 +399,11 @@ function report:show(given, write)
     published = published(given)
   end
   given.names_hosts = given.names_hosts or self.names_hosts
-  local ks, message, code = tool.open(given, self.selectors, published)
+  local ks, message, code = opening.open(given, self.selectors, published)
   if not ks and code == 2 then
     usage(self, message)
   elseif not ks then
-    tool.stop(code, message)
+    running.stop(code, message)
   end
   local interval, count, skip = self:ticks(given, core.bounds(ks))
   if given.openmetrics and not count and not ks:is_replay() then
@@ -408,9 +411,9 @@ function report:show(given, write)
   end
   -- Samples without a label that says so are not to be taken for those of an interval.
   skip = skip or given.openmetrics and count ~= 1
-  local ok, status = pcall(self.loop, self, ks, given, self.filters, write or tool.write, interval, count, skip)
+  local ok, status = pcall(self.loop, self, ks, given, self.filters, write or running.write, interval, count, skip)
   if not ok then
-    tool.warnings(ks)
+    running.warnings(ks)
   end
   ks:close()
   return ok and status or error(status, 0)
@@ -428,7 +431,7 @@ end
 -- Runs a function in place of the report, which returns the exit status; what goes wrong in one of the report's is said
 -- as report:run() does. Returns the exit status.
 function report:guard(main)
-  return tool.run(self.command or self.name, main, explain)
+  return running.run(self.command or self.name, main, explain)
 end
 
 --- Runs the report for a command line. What goes wrong is one line on standard error.
@@ -439,9 +442,9 @@ end
 -- @function report:run
 function report:run(arg, write)
   return self:guard(function()
-    local status = run(self, arg, write or tool.write)
+    local status = run(self, arg, write or running.write)
     if not write then
-      tool.flush()
+      running.flush()
     end
     return status
   end)

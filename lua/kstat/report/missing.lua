@@ -1,6 +1,6 @@
 --- The names in a report that nothing has: a line for each, after the first tick that shows it; see kstat.unknown.
 -- @module kstat.report.missing
-local tool = require("kstat.tool")
+local running = require("kstat.base.running")
 local unknown = require("kstat.unknown")
 
 local missing = {}
@@ -32,7 +32,7 @@ function missing.in_columns(columns, rows, filter)
     kstats[#kstats + 1] = rawget(row, "kstat")
   end
   if #kstats > 0 then
-    tool.warn_later(unknown.statistics(names_of_columns(columns, rows, filter), kstats,
+    running.warn_later(unknown.statistics(names_of_columns(columns, rows, filter), kstats,
       require("kstat.expression").is_derived))
   end
   return #kstats > 0
@@ -43,7 +43,7 @@ end
 -- @tparam {pattern,...} filters the same, compiled
 -- @tparam {[string]=boolean} names those of the rows
 function missing.in_operands(operands, filters, names)
-  tool.warn_later(unknown.patterns("nothing here is called", operands, filters, names))
+  running.warn_later(unknown.patterns("nothing here is called", operands, filters, names))
 end
 
 return missing

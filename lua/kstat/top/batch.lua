@@ -9,7 +9,8 @@ local core = require("kstat.core")
 local machine = require("kstat.top.machine")
 local picture = require("kstat.picture")
 local sampling = require("kstat.top.sampling")
-local tool = require("kstat.tool")
+local clock = require("kstat.command.clock")
+local running = require("kstat.base.running")
 
 local batch = {}
 
@@ -38,8 +39,8 @@ local function wait(deadline)
 end
 
 local function print_frame(frame)
-  tool.write(frame)
-  tool.flush()
+  running.write(frame)
+  running.flush()
 end
 
 -- Takes in a sample of the groups of a view, and prints the frame if it is of a whole interval; else returns it.
@@ -47,13 +48,13 @@ local function tick(app, groups, complete)
   local replay = groups[1].chain:is_replay()
   app.mode = replay and "past" or "live"
   app.shown.screen.elapsed = groups[1].prev and groups[1].d.elapsed
-  app:take(tool.clock(groups[1].now), not replay)
+  app:take(clock.seconds(groups[1].now), not replay)
   local frame = frame_of(app) -- what it asks for is in the next sample, too
   if complete then
     print_frame(frame)
   end
   for _, group in ipairs(groups) do
-    tool.warnings(group.chain)
+    running.warnings(group.chain)
   end
   return not complete and frame or nil
 end
@@ -64,7 +65,7 @@ end
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string what could not be read
--- @raise tool.stop's, if standard output cannot be written
+-- @raise running.stop's, if standard output cannot be written
 function batch.run(given)
   local samples = sampling.new(given.open, given.is_replay, { step = given.step })
   local app = application.new({ views = given.views, view = given.view, about = given.about, filter = given.filter,
@@ -80,7 +81,7 @@ function batch.run(given)
       if only and shown == 0 then
         print_frame(only) -- a source of one sample has no interval
       end
-      return errname == "ENODATA" and tool.stop(1, complete) or ok == false or nil, complete
+      return errname == "ENODATA" and running.stop(1, complete) or ok == false or nil, complete
     end
     only = tick(app, groups, complete)
     shown = shown + (only and 0 or 1)

@@ -56,7 +56,7 @@ function run:sample(again)
   end
   local now = groups[1].now
   app.shown.screen.elapsed = groups[1].prev and groups[1].d.elapsed or nil
-  app:take(require("kstat.tool").clock(now), not self.past)
+  app:take(require("kstat.command.clock").seconds(now), not self.past)
   if not self.past and not self.sampling.is_replay then
     self.seen:add(groups, now.time_of_day)
   end

@@ -5,7 +5,7 @@
 --
 -- @module kstat.top.order
 local core = require("kstat.core")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 
 local order = {}
 
@@ -43,7 +43,7 @@ function order.filter(text)
   local field, value = text:match("^(%l+)=(.+)$")
   local is_it = EXACT[field]
   if is_it then
-    value = field == "user" and tool.user_name(tonumber(value)) or value
+    value = field == "user" and machine.user_name(tonumber(value)) or value
     return function(_, row) return is_it(row, value) end
   end
   local wanted, message = order.wanted(text)

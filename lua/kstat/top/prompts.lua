@@ -8,7 +8,7 @@ local chain = require("kstat.chain")
 local core = require("kstat.core")
 local order = require("kstat.top.order")
 local text = require("kstat.text")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 
 local prompts = {}
 
@@ -111,7 +111,7 @@ function prompts.process_of(row)
   end
   local name, uid = core.levels(k, "fname", "euid")
   return { pid = row.pid, crtime = k.crtime, text = ("%s[%.0f] of %s"):format(name or k.name, row.pid,
-    tool.user_name(uid) or "?") }
+    machine.user_name(uid) or "?") }
 end
 
 -- Whether a process still is the one that was shown: numbers are used again.

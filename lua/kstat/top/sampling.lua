@@ -13,7 +13,7 @@ local sampling = {}
 sampling.__index = sampling
 
 --- New samples.
--- @func open fun(only, published): a chain, or nil and a message; see kstat.tool.open
+-- @func open fun(only, published): a chain, or nil and a message; see kstat.command.opening.open
 -- @tparam[opt] boolean is_replay whether it opens a replay, of which there is one: all views share its chain
 -- @tparam[opt] table frames of those who show whole intervals alone: the first one is known of all rows, and not of
 -- those alone that its begin shows, and a replay goes by steps (kstat.step) of `step` seconds (?number)

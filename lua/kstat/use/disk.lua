@@ -3,7 +3,7 @@
 -- @module kstat.use.disk
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 
 local now, percent = figures.now, figures.percent
 
@@ -138,7 +138,7 @@ local function measure(d, add, is_new, prev, kept)
   local stalled = stalled_in(d, prev)
   for _, k in ipairs(figures.select(d, "class disk")) do
     local size = now(d:lookup(k.module, k.instance, k.name .. ",detail"), "size")
-    if k.type == "io" and not tool.passed_over[k.module] and size ~= 0 and not is_new(k) then
+    if k.type == "io" and not machine.passed_over[k.module] and size ~= 0 and not is_new(k) then
       local values, who = one(d, k, stalled, prev, kept)
       add("disk", k.name, values, who, k)
     end

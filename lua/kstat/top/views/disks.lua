@@ -13,7 +13,7 @@ local report = require("kstat.report")
 local selector = require("kstat.selector")
 local states = require("kstat.top.states")
 local text = require("kstat.text")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 local use = { rows = require("kstat.use.rows"), disk = require("kstat.use.disk"),
   link = require("kstat.use.network") }
 
@@ -90,7 +90,7 @@ local function disk_rows(d, now, prev)
       if row.has_rates then
         add_disk_figures(row, k)
       end
-      if not tool.passed_over[k.module] or (row.tps or 0) > 0 then
+      if not machine.passed_over[k.module] or (row.tps or 0) > 0 then
         list[#list + 1], known[k.name] = row, true
       end
     end

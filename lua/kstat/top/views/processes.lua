@@ -15,7 +15,7 @@ local processes = require("kstat.prstat.rows")
 local report = require("kstat.report")
 local selector = require("kstat.selector")
 local text = require("kstat.text")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 
 local PROCESS = { selector.compile({ class = "process" }) }
 local CHANGES = { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }
@@ -29,7 +29,7 @@ local SORTED = { RSS = { rss = "rssize" }, THREADS = { nlwp = "nlwp" }, SIZE = {
 local function find_usual(row)
   local name, euid
   name, euid, row.rss, row.nlwp, row.ppid = core.levels(row.k, "fname", "euid", "rssize", "nlwp", "ppid")
-  row.process, row.user = name or row.name, tool.user_name(euid)
+  row.process, row.user = name or row.name, machine.user_name(euid)
 end
 
 -- The rest of it.

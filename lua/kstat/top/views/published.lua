@@ -16,7 +16,7 @@ local published = require("kstat.published")
 local report = require("kstat.report")
 local selector = require("kstat.selector")
 local text = require("kstat.text")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
 
 local HISTORY, ENOUGH, STEP = 60, 5, 5 -- intervals; the median is computed anew after so many
 local TREND = 8 -- intervals that are drawn
@@ -302,7 +302,7 @@ local function explain(row, options)
   return {
     row.name,
     ("published by %s%s%s"):format(row.publisher, row.pid and ", process " .. row.pid or "",
-      row.uid and " of user " .. tool.user_name(tonumber(row.uid)) or ""),
+      row.uid and " of user " .. machine.user_name(tonumber(row.uid)) or ""),
     far or "p99 is not far from what it was, or not known",
     ("was p99: median of the last %d intervals with values that were seen, so far %d; of fewer than %d: since creation")
       :format(HISTORY, math.min(row.known.n, HISTORY), ENOUGH),

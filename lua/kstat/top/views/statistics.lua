@@ -11,7 +11,10 @@ local order = require("kstat.top.order")
 local picture = require("kstat.picture")
 local report = require("kstat.report")
 local text = require("kstat.text")
-local tool = require("kstat.tool")
+local machine = require("kstat.base.machine")
+local operand = require("kstat.command.operand")
+local output = require("kstat.output")
+local running = require("kstat.base.running")
 
 local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net", name = "/^(?!lo$)/" },
   { class = "mib2" }, { class = "pressure" } }
@@ -25,7 +28,7 @@ local HISTORY, SPAN = 12, 4 -- characters that are remembered of a row's trend, 
 local function named(options)
   local about = options.screen and options.screen.about
   local operands = about and about.select and { about.select } or options.operands or {}
-  options.selectors = options.selectors or tool.selectors(operands, HINT)
+  options.selectors = options.selectors or operand.selectors(operands, HINT)
   return options.selectors[1] and options.selectors or nil
 end
 
@@ -50,10 +53,10 @@ local function how_of(options)
 end
 
 local function rank(d, options, how)
-  local selectors = named(options) or tool.selectors(DEFAULT)
+  local selectors = named(options) or operand.selectors(DEFAULT)
   local list, total, passed, place = core.rank(d, selectors, how)
   if list and total == 0 and not named(options) then
-    list, total, passed, place = core.rank(d, tool.selectors({ "*" }), how)
+    list, total, passed, place = core.rank(d, operand.selectors({ "*" }), how)
   end
   return list or error(total, 0), total, passed, place
 end
@@ -61,10 +64,10 @@ end
 -- All rows; those of --top alone if their order is that of the ranking.
 local function all_rows(d, options)
   local how = how_of(options)
-  how.skip_idle = how.skip_idle or how.skip_twins and not tool.format(options)
+  how.skip_idle = how.skip_idle or how.skip_twins and not output.format(options)
   how.most = how.sort ~= "name" and (not options.sort or SORTS[(options.sort:gsub("^%-", ""))]) and options.top or nil
   if options.first then
-    tool.missing(tool.unmatched(d, named(options) or {}, options), #options.operands)
+    running.missing(operand.unmatched(d, named(options) or {}, options), #options.operands)
   end
   return (rank(d, options, how))
 end
@@ -108,7 +111,7 @@ end
 -- Says which operands select nothing.
 local function lines_without_rows(d, options)
   local list, screen = {}, options.screen
-  screen.missing = screen.missing or tool.unmatched(d, named(options) or {}, options)
+  screen.missing = screen.missing or operand.unmatched(d, named(options) or {}, options)
   for i, line in ipairs(screen.missing) do
     list[i] = { text = line }
   end
@@ -204,7 +207,7 @@ local function columns(options)
   local list = { name, { "rate", about = RATE, format = "%.2f" },
     { "value", about = "now", format = not options.csv and "%.6g" or nil }, { "unit", align = "left" } }
   -- Of what is published; people see it in the name.
-  for _, title in ipairs(tool.format(options) and { "publisher", "uid", "pid" } or {}) do
+  for _, title in ipairs(output.format(options) and { "publisher", "uid", "pid" } or {}) do
     list[#list + 1] = { title, kind = "label" }
   end
   return list
@@ -216,7 +219,7 @@ local function explain(row, options)
   local meta = k and k:meta(row.statistic)
   return { row.name, meta and meta.description ~= "" and meta.description or "nothing is known of what it means",
     (row.counter and "a counter" or "a gauge") .. (row.unit ~= "" and ", in " .. row.unit or "") ..
-    (row.publisher and (", published by %s of user %s"):format(row.publisher, tool.user_name(row.uid)) or ""),
+    (row.publisher and (", published by %s of user %s"):format(row.publisher, machine.user_name(row.uid)) or ""),
     ("value %s%s"):format(core.tostring(row.value),
       row.rate and (", rate %s per second"):format(text.number(row.rate)) or "") }
 end

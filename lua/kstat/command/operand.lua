@@ -1,0 +1,79 @@
+--- Operands of commands: selectors, and patterns of names.
+-- @module kstat.command.operand
+local core = require("kstat.core")
+
+local opening = require("kstat.command.opening")
+local running = require("kstat.base.running")
+
+local operand = {}
+
+--- Compiles operands that are selectors; ends the command with status 2 if one is wrong.
+-- @tparam {string|table,...} operands
+-- @string[opt] hint what the line ends with
+-- @treturn {selector,...}
+function operand.selectors(operands, hint)
+  local selectors = {}
+  for i, text in ipairs(operands) do
+    local sel, message = require("kstat.selector").compile(text)
+    selectors[i] = sel or running.stop(2, message .. (hint or ""))
+  end
+  return selectors
+end
+
+--- Lines about selectors that select nothing.
+-- @param x a chain, a sample or a difference
+-- @tparam {selector,...} selectors
+-- @tparam table given the options of the command line, see kstat.command.opening.open
+-- @treturn {string,...}
+function operand.unmatched(x, selectors, given)
+  local all
+  local lines = {}
+  local function everything()
+    if all == nil and not (given.replay and given.replay[1] == "-") then
+      local ks = opening.open(given)
+      all = ks and core.select(ks)
+    end
+    return all
+  end
+  for _, sel in ipairs(selectors) do
+    local module = sel:fields().module
+    local how = running.command() == "kstat" and "kstat" or "select"
+    for _, word in ipairs(how == "select" and given.operands or {}) do
+      how = word == module and "operand" or how
+    end
+    lines[#lines + 1] = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything, how)
+  end
+  return lines
+end
+
+--- Operands that are globs or /regular expressions/ for names.
+-- @tparam {string,...} operands
+-- @treturn[1] {pattern,...}
+-- @treturn[2] nil
+-- @treturn[2] string what is wrong
+function operand.patterns(operands)
+  local patterns = {}
+  for i, text in ipairs(operands) do
+    local message
+    patterns[i], message = core.pattern(text)
+    if not patterns[i] then
+      return nil, message
+    end
+  end
+  return patterns
+end
+
+--- Whether any of the patterns matches; without any, everything does.
+-- @tparam {pattern,...} patterns
+-- @string text
+-- @treturn boolean
+function operand.matches(patterns, text)
+  for _, pattern in ipairs(patterns) do
+    if pattern:matches(text) then
+      return true
+    end
+  end
+  return #patterns == 0
+end
+
+return operand
