@@ -5,7 +5,7 @@
 local figure = require("figure")
 local core = require("kstat.core")
 local kstat = require("kstat")
-local metrics = require("kstat.output.metrics")
+local metrics = require("kstat.command.output.metrics")
 
 local KSTATS, STATS, ROUNDS = 1000, 10, 25
 local LIMIT, STEP_LIMIT = 3, 2 -- ms

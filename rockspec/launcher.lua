@@ -111,7 +111,7 @@ local function find(name)
       return candidate
     end
   end
-  die(2, require("kstat.unknown").script(name, nil, ""))
+  die(2, require("kstat.base.unknown").script(name, nil, ""))
 end
 
 local preload = {} -- functions, in the order of the command line

@@ -155,7 +155,7 @@ return kstat.report({
     local seen = {}
     for name in chosen(options):gmatch("[^,]+") do
       if name ~= "time" and not FIELDS[name] then
-        return require("kstat.unknown").line("there is no field", name, FIELDS) .. " (-l lists them)"
+        return require("kstat.base.unknown").line("there is no field", name, FIELDS) .. " (-l lists them)"
       elseif seen[name] then
         return ("the field '%s' is named twice"):format(name)
       end

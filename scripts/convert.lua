@@ -3,8 +3,8 @@
 -- written, or is damaged.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local options = require("kstat.options")
-local stdout = require("kstat.stdout")
+local options = require("kstat.base.options")
+local stdout = require("kstat.base.stdout")
 local recording = require("kstat.recording")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")

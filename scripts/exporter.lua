@@ -2,10 +2,10 @@
 -- Exit status: 0 it was ended by a signal, 2 the command line was wrong, 3 it could not start.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local interval = require("kstat.options.interval")
+local interval = require("kstat.base.options.interval")
 local kstat = require("kstat")
 local entrance = require("kstat.exporter.entrance")
-local options = require("kstat.options")
+local options = require("kstat.base.options")
 local page = require("kstat.page")
 local busiest = require("kstat.page.busiest")
 local history = require("kstat.page.history")

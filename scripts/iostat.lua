@@ -5,7 +5,7 @@ local core = require("kstat.core")
 local lines = require("kstat.iostat.lines")
 local options = require("kstat.iostat.options")
 local report = require("kstat.report")
-local tick = require("kstat.tick")
+local tick = require("kstat.command.tick")
 
 local PAGE = 19 -- reports after which the short forms print their head again
 

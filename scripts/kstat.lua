@@ -4,9 +4,9 @@
 -- The parts of the module, as far as they are needed: a single report is made before the whole of it
 -- would be loaded.
 local core = require("kstat.core")
-local reader = require("kstat.options")
-local split = require("kstat.options.interval").split
-local tick = require("kstat.tick")
+local reader = require("kstat.base.options")
+local split = require("kstat.base.options.interval").split
+local tick = require("kstat.command.tick")
 local clock = require("kstat.command.clock")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
@@ -159,7 +159,7 @@ end
 local function with_facts(selectors, aggregations)
   local list = { (table.unpack or unpack)(selectors) }
   for _, aggregation in ipairs(aggregations) do
-    for _, class in ipairs(require("kstat.expression").classes_of_facts(aggregation.names)) do
+    for _, class in ipairs(require("kstat.figures.expression").classes_of_facts(aggregation.names)) do
       for _, selector in ipairs(selectors) do
         local fields = selector:fields()
         if (fields.module .. fields.class):find("process", 1, true) then
@@ -332,7 +332,7 @@ end
 -- what a word is, which switch is needed, or what the selector says by itself, is told: scripts of Solaris expect
 -- silence, and no more files to be read than what they name.
 local function check_names(ks, selectors, options, aggregations, matched)
-  local unknown = (matched == 0 or aggregations[1]) and require("kstat.unknown")
+  local unknown = (matched == 0 or aggregations[1]) and require("kstat.base.unknown")
   local words = table.concat(options.selected, " ")
   local word = #selectors == 1 and not words:find(":", 1, true)
   local person = core.terminal(2) ~= nil or format_of(options) == "human" and not aggregations[1] and word and
@@ -352,7 +352,8 @@ local function check_names(ks, selectors, options, aggregations, matched)
   for _, aggregation in ipairs(aggregations) do
     local function missing(most)
       local kstats = core.select(ks, selectors, false, most)
-      return kstats[1] and unknown.statistics(aggregation.names, kstats, require("kstat.expression").is_derived) or {}
+      local is_derived = require("kstat.figures.expression").is_derived
+      return kstats[1] and unknown.statistics(aggregation.names, kstats, is_derived) or {}
     end
     if missing(8)[1] then -- of few: most kstats have what is asked for
       running.warn_later(missing())
@@ -392,7 +393,7 @@ local function main()
   end
 
   if options.o == "openmetrics" and interval and not options.output then
-    options.series = require("kstat.output.series").new()
+    options.series = require("kstat.command.output.series").new()
   end
   local differs = options.rate
   for _, aggregation in ipairs(aggregations) do

@@ -10,7 +10,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local ticks = require("kstat.ticks")
+local ticks = require("kstat.figures.ticks")
 
 local function selector(module, name, instance)
   return assert(kstat.selector({ module = module, instance = instance, name = name, class = "misc" }))

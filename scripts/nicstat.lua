@@ -8,12 +8,12 @@
 -- Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link has a speed: "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local link = require("kstat.link")
+local link = require("kstat.figures.link")
 local clock = require("kstat.command.clock")
 local operand = require("kstat.command.operand")
-local output = require("kstat.output")
+local output = require("kstat.command.output")
 local running = require("kstat.base.running")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local links = assert(kstat.selector({ module = "link", class = "net" }))
 local protocols = assert(kstat.selector({ class = "mib2" }))

@@ -11,14 +11,14 @@
 -- SPDX-License-Identifier: MIT
 local choice = require("kstat.prstat.choice")
 local columns = require("kstat.prstat.columns")
-local cut = require("kstat.text").cut
-local ended = require("kstat.ended")
+local cut = require("kstat.base.text").cut
+local ended = require("kstat.figures.ended")
 local kstat = require("kstat")
 local processes = require("kstat.prstat.rows")
 local machine = require("kstat.base.machine")
 local operand = require("kstat.command.operand")
 local running = require("kstat.base.running")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local system = assert(kstat.selector("unix:0:system_misc"))
 local memory = assert(kstat.selector("unix:0:meminfo"))
@@ -185,7 +185,7 @@ local function block(sums, options)
       rows[i][j] = sum[column[2]]
     end
   end
-  local sink = require("kstat.output").sink("table", require("kstat.report.declare").columns(shown, {}),
+  local sink = require("kstat.command.output").sink("table", require("kstat.report.declare").columns(shown, {}),
     function(lines) text[#text + 1] = lines end, { repeat_header = 1 })
   sink.show(rows, {})
   return { text = (table.concat(text):gsub("\n$", "")) }

@@ -4,10 +4,10 @@
 -- under way; the histogram with the largest p99.
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local published = require("kstat.published")
+local published = require("kstat.figures.published")
 local operand = require("kstat.command.operand")
 local running = require("kstat.base.running")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local OPTIONS = {
   { "t", "timers", help = "timers in place of I/O queues" },

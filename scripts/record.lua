@@ -2,10 +2,10 @@
 -- A recording that exists is continued. Exit status: 0, 1 no kstat matched in any sample, 2 the command line
 -- was wrong, 3 the kstats could not be read or the file not be written. SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local options = require("kstat.options")
+local options = require("kstat.base.options")
 local recording = require("kstat.recording")
-local interval = require("kstat.options.interval")
-local tick = require("kstat.tick")
+local interval = require("kstat.base.options.interval")
+local tick = require("kstat.command.tick")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
 local running = require("kstat.base.running")

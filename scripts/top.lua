@@ -5,13 +5,13 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local options = require("kstat.options")
+local options = require("kstat.base.options")
 local order = require("kstat.top.order")
 local asked = require("kstat.base.past")
 local clock = require("kstat.command.clock")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
-local output = require("kstat.output")
+local output = require("kstat.command.output")
 local running = require("kstat.base.running")
 local top = require("kstat.top")
 

@@ -14,10 +14,10 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local ticks = require("kstat.ticks")
+local ticks = require("kstat.figures.ticks")
 local machine = require("kstat.base.machine")
 local running = require("kstat.base.running")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local MOST_DISKS = 4
 local unpack = table.unpack or unpack

@@ -21,12 +21,12 @@
 
 /* --- calling -------------------------------------------------------------------- */
 
-/* Returns the text that a function of kstat.unknown makes of others, on the stack; NULL: none. */
+/* Returns the text that a function of kstat.base.unknown makes of others, on the stack; NULL: none. */
 static const char *
 ask_unknown(lua_State *L, const char *function, const char *a, const char *b, const char *c)
 {
 	lua_getglobal(L, "require");
-	lua_pushliteral(L, "kstat.unknown");
+	lua_pushliteral(L, "kstat.base.unknown");
 	if (lua_pcall(L, 1, 1, 0) != LUA_OK || lua_type(L, -1) != LUA_TTABLE)
 		return NULL;
 	lua_getfield(L, -1, function);

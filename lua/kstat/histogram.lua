@@ -8,7 +8,7 @@
 --
 -- @module kstat.histogram
 local core = require("kstat.core")
-require("kstat.kstat")
+require("kstat.read.kstat")
 
 local histogram = {}
 
@@ -100,4 +100,4 @@ end
 -- local point = k and k:distribution():otlp(0, ks:time_of_day_ns())
 -- @function d:otlp
 
-return require("kstat.guess").within("kstat.histogram", histogram)
+return require("kstat.base.guess").within("kstat.histogram", histogram)

@@ -15,10 +15,10 @@
 --
 -- @module kstat
 local core = require("kstat.core")
-local chain = require("kstat.chain")
-local every = require("kstat.every")
-local selector = require("kstat.selector")
-require("kstat.kstat")
+local chain = require("kstat.read.chain")
+local every = require("kstat.read.every")
+local selector = require("kstat.read.selector")
+require("kstat.read.kstat")
 
 local kstat = {
   _VERSION = "kstat " .. core.version,
@@ -48,7 +48,7 @@ function kstat.usage(arg, arguments)
   if type(arg) ~= "table" then
     error("bad argument #1 to 'usage' (table expected, got " .. type(arg) .. ")", 2)
   end
-  return require("kstat.options").usage(arg, arguments)
+  return require("kstat.base.options").usage(arg, arguments)
 end
 
 --- Nanoseconds of a clock that never steps back; zero is near boot. crtime and snaptime are on it.
@@ -141,7 +141,7 @@ return setmetatable(kstat, {
       self[name] = require("kstat." .. name)
       return rawget(self, name)
     end
-    absent = absent or require("kstat.guess").index("kstat", kstat, parts, 2)
+    absent = absent or require("kstat.base.guess").index("kstat", kstat, parts, 2)
     return (absent(self, name)) -- no tail call: the error is to name the caller's line
   end,
 })

@@ -150,4 +150,4 @@ function M.mean(list, into)
   return into
 end
 
-return require("kstat.guess").within("kstat.io", M)
+return require("kstat.base.guess").within("kstat.io", M)

@@ -12,7 +12,7 @@
 local core = require("kstat.core")
 
 local kstat_format = require("kstat.format")
-local stdout = require("kstat.stdout")
+local stdout = require("kstat.base.stdout")
 
 local columns_of = core.columns_of
 
@@ -67,7 +67,7 @@ local OPTIONS = {
 local function check_names(options, name, level)
   for key in pairs(options) do
     if not OPTIONS[name][key] then
-      local line = require("kstat.unknown").word("unknown option", tostring(key), OPTIONS[name])
+      local line = require("kstat.base.unknown").word("unknown option", tostring(key), OPTIONS[name])
       error(("'%s': %s"):format(name, line), level + 1)
     end
   end
@@ -294,4 +294,4 @@ function heatmap:text()
   return table.concat(out)
 end
 
-return require("kstat.guess").within("kstat.picture", picture)
+return require("kstat.base.guess").within("kstat.picture", picture)

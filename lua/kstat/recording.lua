@@ -10,12 +10,12 @@
 --
 -- @module kstat.recording
 local core = require("kstat.core")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local recording = {}
 
 local writer = {}
-writer.__index = require("kstat.guess").within("a recording", writer)
+writer.__index = require("kstat.base.guess").within("a recording", writer)
 
 -- What core.recorder() and the like returned, as a writer.
 local function made(recorder, message, errname)
@@ -69,7 +69,8 @@ function recording.directory(path, limits)
   end
   for field in pairs(limits) do
     if field ~= "keep" and field ~= "keep_bytes" then
-      core.usage(require("kstat.unknown").word("directory: unknown field", field, { keep = true, keep_bytes = true }))
+      local fields = { keep = true, keep_bytes = true }
+      core.usage(require("kstat.base.unknown").word("directory: unknown field", field, fields))
     end
   end
   return made(core.recorder_directory(path, limits.keep or 14 * 86400, limits.keep_bytes or 2 ^ 30))
@@ -135,4 +136,4 @@ function writer:close()
   end
 end
 
-return require("kstat.guess").within("kstat.recording", recording)
+return require("kstat.base.guess").within("kstat.recording", recording)

@@ -29,7 +29,7 @@
 -- @table flags
 
 local core = require("kstat.core").stats
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local stats = {}
 
@@ -263,7 +263,7 @@ end
 -- Templates ---------------------------------------------------------------------------
 
 local template = {}
-template.__index = require("kstat.guess").within("a template", template)
+template.__index = require("kstat.base.guess").within("a template", template)
 template.__name = "kstat.template"
 
 local dtypes = {}
@@ -601,4 +601,4 @@ function stats.roll(rates, seed)
   return slot and wrap(slot)
 end
 
-return require("kstat.guess").within("kstat.stats", stats)
+return require("kstat.base.guess").within("kstat.stats", stats)

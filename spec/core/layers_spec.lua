@@ -182,9 +182,30 @@ describe("the floors of csrc", function()
   end)
 end)
 
-describe("the packages of lua/kstat", function()
-  -- A package is a file of lua/kstat, or a folder: "kstat.report" for kstat.report.order as well.
-  local function package_of(module) return module:match("^kstat%.[^.]+") or module end
+describe("the floors of lua/kstat", function()
+  -- The lowest first; on each the packages, which are a file of lua/kstat or a folder.
+  local lua_floors = {
+    { "base" },
+    { "stats", "publish" },
+    { "read", "recording" },
+    { "figures", "aggregate", "format", "histogram", "io", "picture" },
+    { "command" },
+    { "report" },
+    { "complete", "devstat", "exporter", "iostat", "node", "page", "prstat", "use" },
+    { "diff", "nginx", "prompt", "top" },
+    { "init" }, -- the module `kstat` itself
+  }
+  local TOOLS = 7 -- from here on packages know nothing of those beside them
+  local floor_of = {}
+  for number, packages in ipairs(lua_floors) do
+    for _, package in ipairs(packages) do
+      floor_of[package] = number
+    end
+  end
+  -- What C has, or LuaRocks's launcher.
+  local COMPILED = { core = true, http = true, host = true }
+
+  local function package_of(module) return module == "kstat" and "init" or module:match("^kstat%.([^.]+)") end
 
   local needs, files = {}, {} -- of packages, and of the files of which they consist
   for _, path in ipairs(list("find lua/kstat -name '*.lua'")) do
@@ -193,29 +214,46 @@ describe("the packages of lua/kstat", function()
     needs[package] = needs[package] or {}
     files[file] = {}
     for line in run.read_file(path):gmatch("[^\n]+") do
-      local other = not line:find("^%s*%-%-") and line:match('require%("(kstat[%w._]*)"%)')
-      if other then
+      -- A name may follow the last dot: require("kstat.use." .. name), of a part of the same package.
+      for other in (line:find("^%s*%-%-") and "" or line):gmatch('require%(?,? ?"(kstat[%w._]*)"') do
         files[file][other] = true
-      end
-      if other and package_of(other) ~= package then
-        needs[package][package_of(other)] = true
+        local of = package_of(other) -- nil: a part of the module `kstat`
+        if of and of ~= package and not COMPILED[of] then
+          needs[package][of] = true
+        end
       end
     end
   end
 
-  it("need each other in no circle, nor do their files", function()
-    assert_no_circle(needs)
-    assert_no_circle(files)
-    assert.truthy(needs["kstat.report"]["kstat.options"] and files["kstat.path"]["kstat.core"])
-  end)
-
-  it("do without the module that offers them all", function()
-    for package, others in pairs(needs) do
-      assert.falsy(others.kstat, package)
+  it("are the known ones", function()
+    for package in pairs(needs) do
+      assert.truthy(floor_of[package], "lua/kstat/" .. package .. " is on no floor")
+    end
+    for package in pairs(floor_of) do
+      assert.truthy(needs[package], package)
     end
   end)
 
-  it("are either a file or a folder", function()
+  it("require only from below, or from beside, and tools nothing from beside", function()
+    local seen = 0
+    for package, others in pairs(needs) do
+      for other in pairs(others) do
+        seen = seen + 1
+        local below = floor_of[package] - (floor_of[other] or 99)
+        assert.truthy(below > 0 or below == 0 and floor_of[package] < TOOLS,
+          package .. " requires " .. other .. ", which is not below")
+      end
+    end
+    assert.truthy(seen > 50)
+  end)
+
+  it("have no circle: no package needs itself through what it needs, and no file does", function()
+    assert_no_circle(needs)
+    assert_no_circle(files)
+    assert.truthy(needs.report.command and files["kstat.read.path"]["kstat.core"])
+  end)
+
+  it("have packages that are either a file or a folder", function()
     for _, folder in ipairs(list("find lua/kstat -mindepth 1 -maxdepth 1 -type d")) do
       assert.equal(1, run.shell("test -e " .. folder .. ".lua").status, folder)
     end

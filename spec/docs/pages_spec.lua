@@ -39,9 +39,9 @@ end
 
 -- --- options ----------------------------------------------------------------------------------
 
--- Prints what a script declares to kstat.options, before it does anything else.
+-- Prints what a script declares to kstat.base.options, before it does anything else.
 local PRINT_OPTIONS = [[
-  local options = require("kstat.options")
+  local options = require("kstat.base.options")
 options.read = function(declared)
   for _, o in ipairs(declared.all) do
     print(o.letter or "", o.also or "", o.long or "", o.arg and "argument" or "")

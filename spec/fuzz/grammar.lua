@@ -4,9 +4,9 @@
 -- status 1, and prints the text. The same seed tries the same texts. SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local expression = require("kstat.expression")
-local options = require("kstat.options")
-local split = require("kstat.options.interval").split
+local expression = require("kstat.figures.expression")
+local options = require("kstat.base.options")
+local split = require("kstat.base.options.interval").split
 
 local SEEDS = {
   expression = { "rate(reads + writes)", "nread / 1024", "p99(svc_t)", "sum(rate(nread))", "asvc_t > 10 and busy or -1",

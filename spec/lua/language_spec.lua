@@ -1,6 +1,6 @@
 -- The language of columns, kstat -a and kstat.aggregate: what reducers, keys and filters mean together.
 local capture = require("support.capture")
-local expression = require("kstat.expression")
+local expression = require("kstat.figures.expression")
 local kstat = require("kstat")
 local run = require("support.run")
 local unpack = table.unpack or unpack -- luacheck: globals unpack

@@ -1,6 +1,6 @@
 -- Reports at their edges: what rows know, who is blamed for what, and names of all kinds.
 local capture = require("support.capture")
-local expression = require("kstat.expression")
+local expression = require("kstat.figures.expression")
 local kstat = require("kstat")
 local run = require("support.run")
 

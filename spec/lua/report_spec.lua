@@ -1,5 +1,5 @@
 -- Reports: the column language, the command line, and the forms of output, over a capture.
-local expression = require("kstat.expression")
+local expression = require("kstat.figures.expression")
 local kstat = require("kstat")
 
 local capture = os.tmpname()

@@ -1,6 +1,6 @@
 -- Operands, tables and compiled selectors of the Lua module.
 local kstat = require("kstat")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local run = require("support.run")
 

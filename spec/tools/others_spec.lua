@@ -1,7 +1,7 @@
 -- Options of others on our commands: each works, or one line says what to type.
 local run = require("support.run")
 
-local others = dofile("lua/kstat/options/others.lua")
+local others = dofile("lua/kstat/base/options/others.lua")
 
 local tree = run.tree_env("small")
 

@@ -5,7 +5,7 @@ local capture = require("support.capture")
 local core = require("kstat.core")
 local L = require("support.linux")
 local run = require("support.run")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 local views = require("support.views")
 
 local check_fit, screen_of = views.check_fit, views.screen_of

@@ -265,7 +265,7 @@ describe("what a screen saw itself", function()
   it("is kept for ten minutes, and as long as it is small", function()
     local ks = assert(kstat.open({ capture = capture_of(MANY) }))
     local core = require("kstat.core")
-    local everything = core.sample(ks, nil, { require("kstat.selector").compile({ class = "process" }) })
+    local everything = core.sample(ks, nil, { require("kstat.read.selector").compile({ class = "process" }) })
     assert.truthy(core.sample_size(everything) > 1000)
     local s, group = seen.new(), {}
     group.now = everything

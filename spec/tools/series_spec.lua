@@ -1,7 +1,7 @@
 -- kstat -o openmetrics of several samples: one exposition with times, which fills a gap of a Prometheus.
 local capture = require("support.capture")
 local run = require("support.run")
-local series = require("kstat.output.series")
+local series = require("kstat.command.output.series")
 
 local START = 1700000000
 

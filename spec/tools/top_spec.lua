@@ -4,7 +4,7 @@ local capture = require("support.capture")
 local core = require("kstat.core")
 local keys = require("kstat.top.keys")
 local run = require("support.run")
-local text_of = require("kstat.text")
+local text_of = require("kstat.base.text")
 
 -- Four samples a second apart: what counts, what does not, and what is no number.
 local function write_capture()

@@ -1,7 +1,7 @@
 -- What is typed in good faith and matches nothing: one line says what the word is, and what to type.
 local run = require("support.run")
 
-local words = dofile("lua/kstat/words.lua")
+local words = dofile("lua/kstat/base/words.lua")
 
 local tree = run.tree_env("small")
 

@@ -1,13 +1,13 @@
 --- What an aggregation is made of: its keys, what it computes of each group, and what is read for that.
 --
 -- @module kstat.aggregate.definition
-local expression = require("kstat.expression")
-local foreign = require("kstat.foreign")
-local grammar = require("kstat.expression.grammar")
-local reducers = require("kstat.reducers")
-local reduction = require("kstat.expression.reduction")
-local unknown = require("kstat.unknown")
-local window = require("kstat.expression.window")
+local expression = require("kstat.figures.expression")
+local foreign = require("kstat.figures.foreign")
+local grammar = require("kstat.figures.expression.grammar")
+local reducers = require("kstat.figures.reducers")
+local reduction = require("kstat.figures.expression.reduction")
+local unknown = require("kstat.base.unknown")
+local window = require("kstat.figures.expression.window")
 
 local definition = {}
 

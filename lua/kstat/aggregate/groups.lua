@@ -9,7 +9,7 @@
 --
 -- @module kstat.aggregate.groups
 local core = require("kstat.core")
-local window = require("kstat.expression.window")
+local window = require("kstat.figures.expression.window")
 
 local groups = {}
 

@@ -24,11 +24,11 @@ local definitions = require("kstat.aggregate.definition")
 local groups = require("kstat.aggregate.groups")
 local order = require("kstat.aggregate.order")
 local output = require("kstat.aggregate.output")
-local reducers = require("kstat.reducers")
-local selector = require("kstat.selector")
+local reducers = require("kstat.figures.reducers")
+local selector = require("kstat.read.selector")
 local ticks = require("kstat.aggregate.ticks")
-local unknown = require("kstat.unknown")
-local window = require("kstat.expression.window")
+local unknown = require("kstat.base.unknown")
+local window = require("kstat.figures.expression.window")
 
 local aggregate = {}
 

@@ -1,7 +1,7 @@
 --- How an aggregation looks: for people, as lines, as JSON.
 --
 -- @module kstat.aggregate.output
-local buckets = require("kstat.reducers.buckets")
+local buckets = require("kstat.figures.reducers.buckets")
 local core = require("kstat.core")
 
 local output = {}

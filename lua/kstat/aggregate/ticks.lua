@@ -3,8 +3,8 @@
 --
 -- @module kstat.aggregate.ticks
 local groups = require("kstat.aggregate.groups")
-local reducers = require("kstat.reducers")
-local window = require("kstat.expression.window")
+local reducers = require("kstat.figures.reducers")
+local window = require("kstat.figures.expression.window")
 
 local ticks = {}
 

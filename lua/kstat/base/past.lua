@@ -13,8 +13,8 @@ function past.at(given)
   return given.at or named ~= "" and named or nil
 end
 
---- The fields of kstat.open for the options that say which part of the past a command shows, kstat.options.past; ends
--- the command with status 2 if they do not go together.
+--- The fields of kstat.open for the options that say which part of the past a command shows, kstat.base.options.past;
+-- ends the command with status 2 if they do not go together.
 -- @tparam table given the options of the command line, with `interval` and `count`
 -- @tparam[opt] table source fields to add them to
 -- @treturn table source; without any it is the machine, or what the environment names

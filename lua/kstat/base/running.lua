@@ -2,7 +2,7 @@
 -- @module kstat.base.running
 local core = require("kstat.core")
 
-local stdout = require("kstat.stdout")
+local stdout = require("kstat.base.stdout")
 
 local running = {}
 
@@ -32,7 +32,7 @@ local WIDEST = 200 -- columns of a line that repeats what somebody typed
 -- A line as a terminal and a log may have it, whatever words are in it; where it is too long for people these are
 -- shortened, paths last.
 local function shown(line)
-  local text = require("kstat.text")
+  local text = require("kstat.base.text")
   line = core.printable(line)
   if #line > WIDEST then
     local whole = #line <= 2 * WIDEST and "/" or "\n"
@@ -151,7 +151,7 @@ function running.run(name, main, explain)
   return status
 end
 
---- Ends the command if a function that writes to standard output failed, see kstat.stdout.check: with status 3, or
+--- Ends the command if a function that writes to standard output failed, see kstat.base.stdout.check: with status 3, or
 -- quietly with 0 if the reader went away.
 -- @param ... what the function returned
 -- @return its first result

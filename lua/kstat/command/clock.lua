@@ -24,7 +24,7 @@ local function iso_date(seconds)
   return (os.date("%Y-%m-%dT%H:%M:%S%z", seconds):gsub("(%d%d)$", ":%1"))
 end
 
---- When a tick was, as the data formats of kstat.output have it.
+--- When a tick was, as the data formats of kstat.command.output have it.
 -- @string form "json", "csv" or "openmetrics"
 -- @tparam[opt] string timestamp "d": CSV has dates
 -- @tparam sample now

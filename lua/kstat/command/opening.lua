@@ -7,7 +7,7 @@ local running = require("kstat.base.running")
 
 local opening = {}
 
---- The fields of kstat.open for the options that say whose kstats a command shows, kstat.options.whose; ends the
+--- The fields of kstat.open for the options that say whose kstats a command shows, kstat.base.options.whose; ends the
 -- command with status 2 if they do not go together.
 -- @tparam table given the options of the command line
 -- @tparam[opt] table source fields to add them to
@@ -76,10 +76,10 @@ function opening.reading(f, ...)
   return finish_reading(f(...))
 end
 
---- Opens what a command line names: the machine, or the past, see kstat.options.past. A recording of several machines
--- is refused, unless --host chooses one, or is "*" and each row says which one it is of.
--- @tparam table given its options: those of kstat.options.past and kstat.options.whose, and `interval` and `count`;
--- `names_hosts`: each row does
+--- Opens what a command line names: the machine, or the past, see kstat.base.options.past. A recording of several
+-- machines is refused, unless --host chooses one, or is "*" and each row says which one it is of.
+-- @tparam table given its options: those of kstat.base.options.past and kstat.base.options.whose, and `interval` and
+-- `count`; `names_hosts`: each row does
 -- @tparam[opt] {selector,...} only see kstat.open
 -- @tparam[opt] boolean|"own" published see kstat.open; "own": root and this user are trusted; of the past everything
 -- @treturn[1] chain
@@ -94,7 +94,7 @@ function opening.open(given, only, published)
   elseif not is_past and not (given.machine and published) then
     source.published = published
   end
-  local chain = require("kstat.chain")
+  local chain = require("kstat.read.chain")
   local ks, message, errname = opening.reading(chain.open, source)
   local problem = ks and chain.several_machines(ks, source, given.names_hosts)
   if problem then

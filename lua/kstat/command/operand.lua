@@ -14,7 +14,7 @@ local operand = {}
 function operand.selectors(operands, hint)
   local selectors = {}
   for i, text in ipairs(operands) do
-    local sel, message = require("kstat.selector").compile(text)
+    local sel, message = require("kstat.read.selector").compile(text)
     selectors[i] = sel or running.stop(2, message .. (hint or ""))
   end
   return selectors
@@ -41,7 +41,7 @@ function operand.unmatched(x, selectors, given)
     for _, word in ipairs(how == "select" and given.operands or {}) do
       how = word == module and "operand" or how
     end
-    lines[#lines + 1] = require("kstat.unknown").selector(sel, core.select(x, { sel }), everything, how)
+    lines[#lines + 1] = require("kstat.base.unknown").selector(sel, core.select(x, { sel }), everything, how)
   end
   return lines
 end

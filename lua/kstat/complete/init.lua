@@ -1,12 +1,12 @@
 --- What may follow in a command line of kstat or kstatlua: the shells ask with `kstatlua --complete WORD ...`.
 --
--- The options are those that the tools declare (kstat.options), and what they mean is read from their --help: a tool
--- is run up to the point where it reads its command line. Modules, instances, names and statistics are those of the
--- chain. A candidate is a line, a tab, and what it means; one that ends in ":" or "=" is to be continued. A line that
--- begins with the tab says that the name of a file is to follow.
+-- The options are those that the tools declare (kstat.base.options), and what they mean is read from their --help: a
+-- tool is run up to the point where it reads its command line. Modules, instances, names and statistics are those of
+-- the chain. A candidate is a line, a tab, and what it means; one that ends in ":" or "=" is to be continued. A line
+-- that begins with the tab says that the name of a file is to follow.
 --
 -- @module kstat.complete
-local options = require("kstat.options")
+local options = require("kstat.base.options")
 local running = require("kstat.base.running")
 local values = require("kstat.complete.values")
 

@@ -1,7 +1,7 @@
 --- The names that there are in the chain, as candidates for a word: modules, instances, names, statistics.
 -- @module kstat.complete.values
 local core = require("kstat.core")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local values = {}
 

@@ -40,8 +40,8 @@
 
 local core = require("kstat.core").devstat
 local kind_of = require("kstat.core").kind
-local open_kstats = require("kstat.chain").open
-local unknown = require("kstat.unknown")
+local open_kstats = require("kstat.read.chain").open
+local unknown = require("kstat.base.unknown")
 
 local M = {}
 
@@ -349,4 +349,4 @@ function M.select(devices, options)
   return out
 end
 
-return require("kstat.guess").within("kstat.devstat", M)
+return require("kstat.base.guess").within("kstat.devstat", M)

@@ -9,10 +9,10 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local devstat = require("kstat.devstat")
-local interval = require("kstat.options.interval")
-local options = require("kstat.options")
+local interval = require("kstat.base.options.interval")
+local options = require("kstat.base.options")
 local report = require("kstat.report")
-local tick = require("kstat.tick")
+local tick = require("kstat.command.tick")
 local past = require("kstat.base.past")
 local running = require("kstat.base.running")
 local fixed = core.devstat.fixed

@@ -6,9 +6,9 @@
 -- @module kstat.diff.machine
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local ended = require("kstat.ended")
+local ended = require("kstat.figures.ended")
 local figures = require("kstat.use.figures")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local machine = {}
 

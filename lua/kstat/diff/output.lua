@@ -4,8 +4,8 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
-local stdout = require("kstat.stdout")
-local text = require("kstat.text")
+local stdout = require("kstat.base.stdout")
+local text = require("kstat.base.text")
 
 local output = {}
 local figure = text.number

@@ -11,7 +11,7 @@ local core = require("kstat.core")
 local kio = require("kstat.io")
 local machine = require("kstat.base.machine")
 local running = require("kstat.base.running")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local M = {}
 M.__index = M
@@ -162,7 +162,8 @@ local function warn_of_names(self, names, list)
     called[device.name], called[M.pretty(self, device)] = true, true
   end
   for _, name in ipairs(names) do
-    local others = not called[name] and not self.ks:is_replay() and require("kstat.chain").open({ published = true })
+    local others = not called[name] and not self.ks:is_replay() and
+      require("kstat.read.chain").open({ published = true })
     lines[#lines + 1] = others and others:select({ name = name, class = "disk" })[1] and
       ("the disk %s is published by another user: kstatlua prtop shows it"):format(name) or
       not called[name] and unknown.line("there is no device", name, called) or nil

@@ -2,8 +2,8 @@
 -- @module kstat.iostat.options
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local intervals = require("kstat.options.interval")
-local options = require("kstat.options")
+local intervals = require("kstat.base.options.interval")
+local options = require("kstat.base.options")
 local running = require("kstat.base.running")
 
 local M = {}

@@ -74,7 +74,7 @@ local publication = require("kstat.nginx.publication")
 local rows = require("kstat.nginx.rows")
 local servers = require("kstat.nginx.server")
 local stream = require("kstat.nginx.stream")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 local upstreams = require("kstat.nginx.upstreams")
 
 local M = {}

@@ -1,6 +1,6 @@
 --- Labels as they may be shown, and names of kstats made of them.
 local distributions = require("kstat.nginx.distributions")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 
 local M = {}
 

@@ -6,7 +6,7 @@ local distributions = require("kstat.nginx.distributions")
 local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local M = {}
 

@@ -5,7 +5,7 @@
 --
 -- @module kstat.node
 local core = require("kstat.core")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 local GROUPS = require("kstat.node.table")
 local rows = require("kstat.node.rows")
 

@@ -1,8 +1,8 @@
 --- The processes and control groups that use most CPU, memory and I/O, and the GPUs, for the page.
 -- @module kstat.page.busiest
-local chain = require("kstat.chain")
+local chain = require("kstat.read.chain")
 local core = require("kstat.core")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local busiest = {}
 

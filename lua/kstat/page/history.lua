@@ -7,7 +7,7 @@
 --     if past:is_due() then past:add(ks, selectors) end
 --
 -- @module kstat.page.history
-local chain = require("kstat.chain")
+local chain = require("kstat.read.chain")
 local core = require("kstat.core")
 local recording = require("kstat.recording")
 

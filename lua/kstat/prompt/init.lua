@@ -2,8 +2,8 @@
 -- The host, which is built for a Lua whose pairs() knows __pairs, reads the lines and runs them.
 -- @module kstat.prompt
 local core = require("kstat.core")
-local mistake = require("kstat.mistake")
-local unknown = require("kstat.unknown")
+local mistake = require("kstat.base.mistake")
+local unknown = require("kstat.base.unknown")
 
 local getmetatable = debug.getmetatable -- the metatable itself, whatever its __metatable says
 

@@ -2,7 +2,7 @@
 -- @module kstat.prstat.choice
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local output = require("kstat.output")
+local output = require("kstat.command.output")
 local past = require("kstat.base.past")
 local running = require("kstat.base.running")
 

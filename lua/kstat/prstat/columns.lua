@@ -1,7 +1,7 @@
 --- What prstat shows: its columns and how their numbers look.
 -- @module kstat.prstat.columns
 -- SPDX-License-Identifier: MIT
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 
 local columns = { name_width = 15 } -- of names with -W
 

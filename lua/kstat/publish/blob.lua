@@ -4,7 +4,7 @@ local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local M = {}
 

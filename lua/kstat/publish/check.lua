@@ -1,8 +1,8 @@
 --- What the makers of published kstats share: checking what the caller gave.
 local core = require("kstat.core")
 local library = require("kstat.publish.library")
-local unknown = require("kstat.unknown")
-require("kstat.mistake")
+local unknown = require("kstat.base.unknown")
+require("kstat.base.mistake")
 
 local M = {}
 

@@ -144,7 +144,7 @@ local add_real = changing("add", function(self, n) fn.add_double(self.cell, n) e
 local function new_counter(k, statistic)
   local stat = k.types[statistic]
   if not stat then
-    check.usage("%s", require("kstat.unknown").word(tostring(k) .. " has no statistic", statistic, k.types))
+    check.usage("%s", require("kstat.base.unknown").word(tostring(k) .. " has no statistic", statistic, k.types))
   elseif not stat.number then
     check.usage("%s is not a number", statistic)
   end

@@ -2,7 +2,7 @@
 -- @submodule kstat.publish
 local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
-local guess = require("kstat.guess")
+local guess = require("kstat.base.guess")
 local library = require("kstat.publish.library")
 
 local M = {}

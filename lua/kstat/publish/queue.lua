@@ -4,7 +4,7 @@ local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local fn, result = library.fn, library.result
 
@@ -61,7 +61,7 @@ local function direction(rw)
 end
 
 local timer_methods = {}
-local timer_meta = { __index = require("kstat.guess").within("a timer", timer_methods), __name = "kstat.timer" }
+local timer_meta = { __index = require("kstat.base.guess").within("a timer", timer_methods), __name = "kstat.timer" }
 
 if fn then
   -- Each a function of its own, so that each call site compiles to a call of one address.

@@ -1,10 +1,10 @@
 --- What a script declares to kstat.report, checked: fields, columns, options.
 --
--- A wrong declaration is a mistake as kstat.mistake has them.
+-- A wrong declaration is a mistake as kstat.base.mistake has them.
 --
 -- @module kstat.report.declare
-local mistake = require("kstat.mistake")
-local unknown = require("kstat.unknown")
+local mistake = require("kstat.base.mistake")
+local unknown = require("kstat.base.unknown")
 
 local declare = {}
 
@@ -92,7 +92,7 @@ end
 -- @treturn table `names` (of statistics in it), `passes` (function(row))
 function declare.filter(text, run)
   local filter = { names = {} }
-  local value, problem = require("kstat.expression").read(text, { names = filter.names, clock = run })
+  local value, problem = require("kstat.figures.expression").read(text, { names = filter.names, clock = run })
   if not value then
     fail("where: %s", problem)
   end
@@ -113,7 +113,7 @@ local RESERVED = { report = true, time = true, elapsed = true, since_creation = 
 local function plain(name, run)
   local compiled
   return function(row)
-    compiled = compiled or require("kstat.expression").compile(name, run)
+    compiled = compiled or require("kstat.figures.expression").compile(name, run)
     return compiled(row)
   end
 end
@@ -136,7 +136,7 @@ local function column_of(i, given, run, by)
     if column.field then
       column.value, column.names = plain(value, run), { value }
     elseif not by then
-      column.value, column.names = require("kstat.expression").compile(value, run)
+      column.value, column.names = require("kstat.figures.expression").compile(value, run)
     end
     if not column.value and not by then
       fail("column '%s': %s", title, column.names)

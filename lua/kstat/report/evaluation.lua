@@ -122,7 +122,7 @@ local function with_figures(self, row)
   if not (self.columns.computed or rawget(row, "kstat")) then
     return row
   elseif not self.row_meta then
-    self.row_meta = require("kstat.expression").row_meta(self.state)
+    self.row_meta = require("kstat.figures.expression").row_meta(self.state)
     local figures = self.row_meta.__index
     function self.row_meta.__index(asked, name)
       local value = by_title(self.columns, asked, name)
@@ -339,7 +339,7 @@ function evaluation.begin(state, now, prev)
   state.ends = prev and core.sample_taken(now) - core.sample_taken(prev)
   state.still = prev == nil and core.difference(now, false) or nil
   if state.kids then
-    require("kstat.expression.window").tick(state, now, state.ends, prev == nil and tick > 0)
+    require("kstat.figures.expression.window").tick(state, now, state.ends, prev == nil and tick > 0)
   end
   state.tick = tick + 1
 end

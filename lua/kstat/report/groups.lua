@@ -5,7 +5,7 @@
 --
 -- @module kstat.report.groups
 local aggregate = require("kstat.aggregate")
-local mistake = require("kstat.mistake")
+local mistake = require("kstat.base.mistake")
 local running = require("kstat.base.running")
 
 local groups = {}

@@ -20,11 +20,11 @@
 local core = require("kstat.core")
 local declare = require("kstat.report.declare")
 local evaluation = require("kstat.report.evaluation")
-local mistake = require("kstat.mistake")
-local options = require("kstat.options")
-local output = require("kstat.output")
-local selector = require("kstat.selector")
-local tick = require("kstat.tick")
+local mistake = require("kstat.base.mistake")
+local options = require("kstat.base.options")
+local output = require("kstat.command.output")
+local selector = require("kstat.read.selector")
+local tick = require("kstat.command.tick")
 local clock = require("kstat.command.clock")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
@@ -124,9 +124,10 @@ end
 --     `top` (integer): at most that many rows; `rest` (string): what a further row is called, with the sums of those
 --     that `top` cut off; with `by` it is the group of all their kstats
 --   * `totals` (boolean): a last line with the sums of number columns, over all rows
---   * `options` ({option,...}|fun(words:{string,...}):table): own options (kstat.options). A command whose letters,
---     operands and messages are those of another system reads its words itself, and returns the table of options:
---     with `operands`, `interval` and `count`, and of the standard options with those that it has, by their names
+--   * `options` ({option,...}|fun(words:{string,...}):table): own options (kstat.base.options). A command whose
+--     letters, operands and messages are those of another system reads its words itself, and returns the table of
+--     options: with `operands`, `interval` and `count`, and of the standard options with those that it has, by their
+--     names
 --   * `operands` (string|false): what operands are called if `rows` or `columns` uses them itself, false if there are
 --     none; by default they are globs or regular expressions for the names of rows: those of their kstats, and texts
 --     and labels
@@ -275,7 +276,7 @@ function report:open_sink(form, given, ks, write)
     return text_sink(self, write)
   end
   self:open_columns(given, ks)
-  local look = { coloured = form == "table" and require("kstat.colour").wanted(given.color) }
+  local look = { coloured = form == "table" and require("kstat.base.colour").wanted(given.color) }
   for field, value in pairs(self) do
     look[field] = value
   end
@@ -312,7 +313,7 @@ function report:loop(ks, given, filters, write, interval, count, skip)
   local summary = given.summary and require("kstat.report.summary").new(self.columns)
   state.interval, state.now = not ks:is_replay() and interval or nil, nil
   if state.kids then
-    require("kstat.expression.window").clock(state)
+    require("kstat.figures.expression.window").clock(state)
   end
   self.unchecked, self.names = (filters or not self.optional) and "all" or nil, filters and {} or nil
   local ok, status = pcall(tick.run, ks, interval, count, function(now, prev)

@@ -1,7 +1,7 @@
---- The names in a report that nothing has: a line for each, after the first tick that shows it; see kstat.unknown.
+--- The names in a report that nothing has: a line for each, after the first tick that shows it; see kstat.base.unknown.
 -- @module kstat.report.missing
 local running = require("kstat.base.running")
-local unknown = require("kstat.unknown")
+local unknown = require("kstat.base.unknown")
 
 local missing = {}
 
@@ -33,7 +33,7 @@ function missing.in_columns(columns, rows, filter)
   end
   if #kstats > 0 then
     running.warn_later(unknown.statistics(names_of_columns(columns, rows, filter), kstats,
-      require("kstat.expression").is_derived))
+      require("kstat.figures.expression").is_derived))
   end
   return #kstats > 0
 end

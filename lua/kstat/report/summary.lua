@@ -78,7 +78,7 @@ end
 
 --- Writes it, if there was an interval: for people four tables, each below its name; in JSON objects with `summary`,
 -- true, and `part`, the name; in CSV the name in place of the time.
--- @tparam sink sink of kstat.output
+-- @tparam sink sink of kstat.command.output
 -- @tparam func|nil write takes text for people; nil: programs read it
 function summary:show(sink, write)
   local made = {}

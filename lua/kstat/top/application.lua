@@ -6,8 +6,8 @@
 -- keys do to the state, kstat.top.window how it looks, kstat.top the loop.
 --
 -- @module kstat.top.application
-local mistake = require("kstat.mistake")
-local options = require("kstat.options")
+local mistake = require("kstat.base.mistake")
+local options = require("kstat.base.options")
 local order = require("kstat.top.order")
 local screen_table = require("kstat.top.table")
 local window = require("kstat.top.window")

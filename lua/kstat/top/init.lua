@@ -6,7 +6,7 @@
 -- @module kstat.top
 local actions = require("kstat.top.actions")
 local application = require("kstat.top.application")
-local colour = require("kstat.colour")
+local colour = require("kstat.base.colour")
 local core = require("kstat.core")
 local keys = require("kstat.top.keys")
 local machine = require("kstat.top.machine")
@@ -254,9 +254,9 @@ end
 -- The terminal is given back in any case.
 -- @tparam table given `views` (see kstat.top.application), `view` (the name of the first one), `open` (fun(only,
 -- published): chain, or nil and a message), `interval` (seconds), `count` (ticks; nil: for ever), `filter` (text),
--- `about` (see app:show), `color` (see kstat.colour), `host` (a name for the first line; nil: that of this machine),
--- `past` (a past, in which the screen begins), `only_past` (boolean: there is no way to now), `is_replay` (boolean:
--- `open` opens one, which goes on by itself), `remembered` (see kstat.top.remembered)
+-- `about` (see app:show), `color` (see kstat.base.colour), `host` (a name for the first line; nil: that of this
+-- machine), `past` (a past, in which the screen begins), `only_past` (boolean: there is no way to now), `is_replay`
+-- (boolean: `open` opens one, which goes on by itself), `remembered` (see kstat.top.remembered)
 -- @treturn[1] boolean true
 -- @treturn[2] nil
 -- @treturn[2] string message: the terminal or the chain could not be read

@@ -1,7 +1,7 @@
 --- The first line of a screen: which machine, when, and how large and busy it is.
 -- @module kstat.top.machine
 local core = require("kstat.core")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 
 local machine = {}
 

@@ -6,7 +6,7 @@
 -- @module kstat.top.overlays
 local core = require("kstat.core")
 local order = require("kstat.top.order")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 
 local overlays = {}
 

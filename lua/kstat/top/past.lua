@@ -4,11 +4,11 @@
 -- calls the chain is at the sample of the moment, because differences ask it what statistics mean.
 --
 -- @module kstat.top.past
-local chain = require("kstat.chain")
+local chain = require("kstat.read.chain")
 local core = require("kstat.core")
 local history = require("kstat.use.history")
-local sample = require("kstat.sample")
-local selector = require("kstat.selector")
+local sample = require("kstat.read.sample")
+local selector = require("kstat.read.selector")
 
 local past = {}
 

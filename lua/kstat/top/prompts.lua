@@ -4,10 +4,10 @@
 -- which get the application and the text; what they return is left to do, as with the actions of kstat.top.actions.
 --
 -- @module kstat.top.prompts
-local chain = require("kstat.chain")
+local chain = require("kstat.read.chain")
 local core = require("kstat.core")
 local order = require("kstat.top.order")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 local machine = require("kstat.base.machine")
 
 local prompts = {}

@@ -6,8 +6,8 @@
 -- @module kstat.top.sampling
 local core = require("kstat.core")
 local machine = require("kstat.top.machine")
-local selector = require("kstat.selector")
-local step = require("kstat.step")
+local selector = require("kstat.read.selector")
+local step = require("kstat.read.step")
 
 local sampling = {}
 sampling.__index = sampling
@@ -16,7 +16,7 @@ sampling.__index = sampling
 -- @func open fun(only, published): a chain, or nil and a message; see kstat.command.opening.open
 -- @tparam[opt] boolean is_replay whether it opens a replay, of which there is one: all views share its chain
 -- @tparam[opt] table frames of those who show whole intervals alone: the first one is known of all rows, and not of
--- those alone that its begin shows, and a replay goes by steps (kstat.step) of `step` seconds (?number)
+-- those alone that its begin shows, and a replay goes by steps (kstat.read.step) of `step` seconds (?number)
 -- @treturn sampling
 function sampling.new(open, is_replay, frames)
   return setmetatable({ open = open, is_replay = is_replay, frames = frames }, sampling)

@@ -5,10 +5,10 @@
 -- A last column that is `whole` takes what is left: it goes on in the next line, or ends there if it says so.
 --
 -- @module kstat.top.table
-local colour = require("kstat.colour")
+local colour = require("kstat.base.colour")
 local core = require("kstat.core")
-local output = require("kstat.output")
-local text = require("kstat.text")
+local output = require("kstat.command.output")
+local text = require("kstat.base.text")
 
 local find, cell = string.find, output.cell
 

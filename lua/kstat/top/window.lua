@@ -4,7 +4,7 @@ local core = require("kstat.core")
 local machine = require("kstat.top.machine")
 local order = require("kstat.top.order")
 local screen_table = require("kstat.top.table")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 
 local window = {}
 

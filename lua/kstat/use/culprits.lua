@@ -3,11 +3,11 @@
 --
 -- @module kstat.use.culprits
 local core = require("kstat.core")
-local ended = require("kstat.ended")
+local ended = require("kstat.figures.ended")
 local figures = require("kstat.use.figures")
 local reader = require("kstat.use.reader")
-local selector = require("kstat.selector")
-local text_of = require("kstat.text")
+local selector = require("kstat.read.selector")
+local text_of = require("kstat.base.text")
 
 local culprits = {}
 

@@ -2,7 +2,7 @@
 --
 -- @module kstat.use.figures
 local core = require("kstat.core")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local figures = {}
 

@@ -6,13 +6,13 @@
 -- found by both ends; of a line with many samples in a column each holds several, and shows their mean.
 --
 -- @module kstat.use.history
-local chain = require("kstat.chain")
+local chain = require("kstat.read.chain")
 local core = require("kstat.core")
 local recent = require("kstat.use.recent")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
-local sample = require("kstat.sample")
-local selector = require("kstat.selector")
+local sample = require("kstat.read.sample")
+local selector = require("kstat.read.selector")
 
 local history = {}
 

@@ -3,8 +3,8 @@
 -- @module kstat.use.levels
 local figures = require("kstat.use.figures")
 local io_figures = require("kstat.io")
-local link_figures = require("kstat.link")
-local text = require("kstat.text")
+local link_figures = require("kstat.figures.link")
+local text = require("kstat.base.text")
 
 local now = figures.now
 

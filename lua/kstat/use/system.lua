@@ -3,10 +3,10 @@
 -- @module kstat.use.system
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
-local ended = require("kstat.ended")
+local ended = require("kstat.figures.ended")
 local figures = require("kstat.use.figures")
 local reader = require("kstat.use.reader")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local now = figures.now
 local WITH_DESCRIPTORS = { selector.compile({ class = "process_fd" }) }

@@ -12,9 +12,9 @@ local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local figures = require("kstat.use.figures")
 local report = require("kstat.report")
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 local states = require("kstat.top.states")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 local use = require("kstat.use.rows")
 
 local ALL, BRIEF = { selector.compile({ class = "cgroup" }) }, { selector.compile({ class = "cgroup_cpu" }) }

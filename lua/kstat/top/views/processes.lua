@@ -10,11 +10,11 @@
 -- @module kstat.top.views.processes
 local makers = require("kstat.top.column")
 local core = require("kstat.core")
-local ended = require("kstat.ended")
+local ended = require("kstat.figures.ended")
 local processes = require("kstat.prstat.rows")
 local report = require("kstat.report")
-local selector = require("kstat.selector")
-local text = require("kstat.text")
+local selector = require("kstat.read.selector")
+local text = require("kstat.base.text")
 local machine = require("kstat.base.machine")
 
 local PROCESS = { selector.compile({ class = "process" }) }

@@ -12,10 +12,10 @@
 -- @module kstat.top.views.published
 local core = require("kstat.core")
 local picture = require("kstat.picture")
-local published = require("kstat.published")
+local published = require("kstat.figures.published")
 local report = require("kstat.report")
-local selector = require("kstat.selector")
-local text = require("kstat.text")
+local selector = require("kstat.read.selector")
+local text = require("kstat.base.text")
 local machine = require("kstat.base.machine")
 
 local HISTORY, ENOUGH, STEP = 60, 5, 5 -- intervals; the median is computed anew after so many

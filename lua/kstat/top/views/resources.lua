@@ -5,7 +5,7 @@
 -- and the busiest link; a large window has rows of others, too.
 --
 -- @module kstat.top.views.resources
-local colour = require("kstat.colour")
+local colour = require("kstat.base.colour")
 local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
@@ -17,7 +17,7 @@ local recent = require("kstat.use.recent")
 local report = require("kstat.report")
 local resources = require("kstat.use.resources")
 local states = require("kstat.top.states")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 local use = require("kstat.use.rows")
 
 local HOUR = 3600

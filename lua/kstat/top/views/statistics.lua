@@ -10,10 +10,10 @@ local core = require("kstat.core")
 local order = require("kstat.top.order")
 local picture = require("kstat.picture")
 local report = require("kstat.report")
-local text = require("kstat.text")
+local text = require("kstat.base.text")
 local machine = require("kstat.base.machine")
 local operand = require("kstat.command.operand")
-local output = require("kstat.output")
+local output = require("kstat.command.output")
 local running = require("kstat.base.running")
 
 local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net", name = "/^(?!lo$)/" },
