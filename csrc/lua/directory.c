@@ -1,10 +1,11 @@
-/* directory.c - the names in a directory, for Lua, which cannot list one. SPDX-License-Identifier: MIT */
+/* directory.c - what Lua cannot ask: the names in a directory, and the file system of a path. SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/buf.h"
 #include "lua/compat.h"
@@ -76,8 +77,26 @@ directory(lua_State *L)
 	return 2;
 }
 
+/* device_of(path) -> the major and the minor number of its file system | nil, message */
+static int
+device_of(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	struct stat st;
+
+	if (stat(path, &st) != 0) {
+		lua_pushnil(L);
+		lua_pushfstring(L, "%s: %s", path, strerror(errno));
+		return 2;
+	}
+	lua_pushinteger(L, (lua_Integer)major(st.st_dev));
+	lua_pushinteger(L, (lua_Integer)minor(st.st_dev));
+	return 2;
+}
+
 void
 ks_lua_add_directory(lua_State *L)
 {
 	ks_lua_setfunction(L, "directory", directory);
+	ks_lua_setfunction(L, "device_of", device_of);
 }
