@@ -6,8 +6,9 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local tool = require("kstat.tool")
-local unknown = require("kstat.unknown")
+local operand = require("kstat.command.operand")
+local running = require("kstat.base.running")
+local unknown = require("kstat.base.unknown")
 
 local function counts(k, ...)
   local sum
@@ -103,14 +104,14 @@ end
 -- Leaves the rows that the operands name: paths, or globs and /regular expressions/ for names.
 local function choose(rows, options)
   local chosen, lines, names, others = {}, {}, {}, {}
-  for i, pattern in ipairs(assert(tool.patterns(options.operands))) do
-    local operand = options.operands[i]
-    if operand:find("^/$") or operand:find("^/.*[^/]$") then
+  for i, pattern in ipairs(assert(operand.patterns(options.operands))) do
+    local text = options.operands[i]
+    if text:find("^/$") or text:find("^/.*[^/]$") then
       local row
-      row, lines[#lines + 1] = row_at(operand, rows)
+      row, lines[#lines + 1] = row_at(text, rows)
       chosen[row or lines] = true
     else
-      others[#others + 1], names[#names + 1] = pattern, operand
+      others[#others + 1], names[#names + 1] = pattern, text
     end
   end
   local known = {}
@@ -118,7 +119,7 @@ local function choose(rows, options)
     local row = rows[i]
     known[row.is_listed and row.name or lines] = true
     if not (chosen[row] or row.is_listed and (not next(options.operands) or others[1] and
-      tool.matches(others, row.name))) then
+      operand.matches(others, row.name))) then
       table.remove(rows, i)
     end
   end
@@ -127,7 +128,7 @@ local function choose(rows, options)
     lines[#lines + 1] = line
   end
   if options.first then
-    tool.missing(lines, #options.operands)
+    running.missing(lines, #options.operands)
   end
 end
 
@@ -149,7 +150,7 @@ return kstat.report({
   options = { { "F", "all", help = "all file systems, also those of which Linux counts no operations" } },
   operands = "name",
   check = function(options)
-    return select(2, tool.patterns(options.operands))
+    return select(2, operand.patterns(options.operands))
   end,
   select = function(options)
     local list = { { module = "unix", name = "vopstats_*", class = "misc" }, { module = "zfs/*", class = "misc" },

@@ -248,6 +248,9 @@ end
 local function check_names(options, names, pids, ncpus)
   local lines = unknown.patterns("there is no process", options.operands, patterns, names)
   local asked = #patterns
+  if lines[1] and options.skip_idle then -- zones, to who comes from Solaris
+    lines[#lines] = lines[#lines] .. "; -z leaves out idle ones: Linux has no zones, -Z shows control groups"
+  end
   for pid in pairs(options.pid_set or {}) do
     asked = asked + 1
     lines[#lines + 1] = not pids[tonumber(pid)] and ("there is no process %s"):format(pid) or nil
@@ -304,6 +307,7 @@ return kstat.report({
   columns = function(options) return options.users and columns.of_sums(options) or columns.of_processes(options) end,
   check = function(options)
     local message
+    choice.take_time(options)
     patterns, message = operand.patterns(options.operands)
     return message or choice.check(options)
   end,

@@ -200,6 +200,15 @@ describe("prstat on a capture", function()
     assert.equal(3, lines)
   end)
 
+  it("takes -d u for the time before each report, and says what -z means where a zone follows", function()
+    assert.matches("^%d+\n +PID USERNAME  SIZE ", prstat("-d", "u"))
+    assert.matches("^%a+ %a+ [^\n]+\n +PID USERNAME  SIZE ", prstat("-d", "d", "busy"))
+    assert.matches("^ +PID USERNAME  READ", prstat("-d", "busy"))
+    local r = run.run({ "kstatlua", "-r", path, "prstat", "-z", "global" })
+    assert.same({ "prstat: there is no process 'global'; -z leaves out idle ones: Linux has no zones, -Z shows " ..
+      "control groups\n", 1 }, { r.err, r.status })
+  end)
+
   it("refuses what it does not understand", function()
     for _, words in ipairs({ { "-p", "x" }, { "-s", "weight" }, { "-t", "-L" }, { "-n", "0" }, { "-n", "5,0" },
       { "-n", "5," }, { "-P", "1-x" }, { "-P", "4-2" }, { "-P", "2-" }, { "-P", "," }, { "-p", "" }, { "-u", "," },

@@ -346,6 +346,18 @@ describe("intrstat", function()
   it("knows devices of Linux", function()
     assert.matches("\n     nvme0q1 |         0    %-\n", on_small("intrstat 0.01 1"))
   end)
+
+  it("has a column for each CPU of -c", function()
+    local lines = lines_of(on_small("intrstat -c 0,1 0.01 1"))
+    assert.equal("      device |      cpu0 %tim      cpu1 %tim", lines[1])
+    assert.matches("\n     nvme0q1 |         0    %-         0    %-\n", table.concat(lines, "\n") .. "\n")
+    for words, problem in pairs({ ["-c 4096 0.01 1"] = "there is no CPU 4096",
+      ["-c x"] = "-c: 'x' is not the number of a CPU, nor a range of them; 'kstatlua intrstat --help' explains",
+      ["-C 1"] = "-C: Linux has no processor sets: -c chooses CPUs; 'kstatlua intrstat --help' explains" }) do
+      assert.equal("intrstat: " .. problem .. "\n", run.shell(("%s %s/kstatlua intrstat %s"):format(
+        run.tree_words("small"), run.bin, words)).err)
+    end
+  end)
 end)
 
 describe("arcstat", function()
@@ -400,6 +412,20 @@ describe("fsstat", function()
     local text = run.run({ "kstatlua", "fsstat", env = tree }).out
     assert.matches("\n    %-     %-     %-    50     %-      %-     %-   300 1.05M   100 2.10M /nfs\n", text)
     assert.matches("\n    2     1     %-     %-     1      3    52     7    99    28 3.40M xfs on dm%-1\n", text)
+  end)
+
+  it("shows the file system of a path, and with -F also those of which nothing is counted", function()
+    local tree = run.tree_env("fs")
+    local text = run.run({ "kstatlua", "fsstat", "/nfs", env = tree }).out
+    assert.equal("/nfs", text:match("([^ ]+)\n$"))
+    assert.equal(3, #lines_of(text))
+    assert.matches("\n +%-[ %-]+ /run\n", run.run({ "kstatlua", "fsstat", "-F", env = tree }).out)
+    for operand, problem in pairs({ ["/nope"] = "/nope: No such file or directory",
+      ["/proc"] = "/proc: Linux counts no operations of this file system",
+      ["nope"] = "nothing here is called 'nope'" }) do
+      local r = run.run({ "kstatlua", "fsstat", operand })
+      assert.same({ "fsstat: " .. problem .. "\n", 1, 2 }, { r.err, r.status, #lines_of(r.out) })
+    end
   end)
 end)
 

@@ -76,4 +76,23 @@ function operand.matches(patterns, text)
   return #patterns == 0
 end
 
+--- The CPUs of a list such as 0,4-7.
+-- @string[opt] text
+-- @treturn[1] table|nil with the numbers as keys; nil: the list is empty
+-- @treturn[1] nil|string what is wrong with it
+function operand.cpus(text)
+  local set = {}
+  for word in (text or ""):gmatch("[^,%s]+") do
+    local first, dash, last = word:match("^(%d+)(%-?)(%d*)$")
+    first, last = tonumber(first), tonumber(dash == "" and first or last)
+    if not last or first > last or #word > 9 then
+      return nil, ("'%s' is not the number of a CPU, nor a range of them"):format(word)
+    end
+    for cpu = first, last do
+      set[cpu] = true
+    end
+  end
+  return next(set) and set
+end
+
 return operand

@@ -3,6 +3,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local output = require("kstat.command.output")
+local operand = require("kstat.command.operand")
 local past = require("kstat.base.past")
 local running = require("kstat.base.running")
 
@@ -12,7 +13,7 @@ choice.options = {
   { "a", "all", help = "processes, and below them a line for each user" },
   { "A", "args", help = "the command line in place of the name" },
   { "c", "continue", help = "reports one below the other (that is always so)" },
-  { "d", "io", help = "bytes read from and written to devices, and the time that I/O took" },
+  { "d", "io", help = "bytes read from and written to devices, and the time that I/O took; -d u, -d d: -T" },
   { "L", "threads", help = "a line for each thread" },
   { "m", "microstates", help = "where the time of the threads went" },
   { "n", "lines", arg = "N[,M]", help = "at most N lines, M of users or groups; 15,5 in tables unless -n says so" },
@@ -104,22 +105,6 @@ local function users_of(text)
   return next(set) and set
 end
 
--- The CPUs of a list such as 0,4-7; nil and the word that is none.
-local function cpus_of(text)
-  local set = {}
-  for _, word in ipairs(words_of(text)) do
-    local first, dash, last = word:match("^(%d+)(%-?)(%d*)$")
-    first, last = tonumber(first), tonumber(dash == "" and first or last)
-    if not last or first > last or #word > 9 then
-      return nil, word
-    end
-    for cpu = first, last do
-      set[cpu] = true
-    end
-  end
-  return next(set) and set
-end
-
 -- Reads -n: lines of processes, and of sums. False if it is wrong.
 local function read_lines(options)
   if options.lines then
@@ -131,6 +116,15 @@ local function read_lines(options)
   options.lines, options.sum_lines = not form and DEFAULT_LINES or nil,
     not form and (options.users and DEFAULT_LINES or DEFAULT_SUMS) or nil
   return true
+end
+
+--- Takes -d u and -d d, which are the time before each report on illumos, for -T.
+-- @tparam table options
+function choice.take_time(options)
+  local how = options.operands[1]
+  if options.io and (how == "u" or how == "d") then
+    options.io, options.timestamp = nil, table.remove(options.operands, 1)
+  end
 end
 
 --- Checks the options, and adds what they mean: sets of PIDs, CPUs and users, the key to sort by, and lines.
@@ -153,10 +147,9 @@ function choice.check(options)
     end
   end
   options.pid_set = set_of(pids)
-  local wrong
-  options.cpu_set, wrong = cpus_of(options.cpus)
-  if wrong then
-    return ("-P: '%s' is not the number of a CPU, nor a range of them"):format(wrong)
+  options.cpu_set, message = operand.cpus(options.cpus)
+  if message then
+    return "-P: " .. message
   end
   options.is_reverse = options.reverse ~= nil
   options.by = options.by or options.reverse or options.io and "io" or "cpu"
