@@ -80,7 +80,7 @@ describe("devstat, the command", function()
       local status, stdout, stderr = iostat(paths[case.fixture], case.args)
       local what = case.id .. ": iostat " .. table.concat(case.args, " ")
       assert.are.equal(case.stdout, stdout, what)
-      assert.are.equal(case.stderr or "", stderr, what)
+      assert.are.equal(case.stderr or "", (stderr:gsub("^devstat: ", "iostat: ")), what)
       assert.are.equal(case.exit, status, what)
       passed = passed + 1
     end
@@ -233,7 +233,7 @@ describe("devstat, the command", function()
         local status, stdout, stderr = iostat(path, args)
         assert.are.equal(1, status)
         assert.are.equal("", stdout)
-        assert.matches("^iostat: [^\n]+\n$", stderr)
+        assert.matches("^devstat: [^\n]+\n$", stderr)
       end
       for what, args in pairs({ ["unknown option '-y'"] = { "-y" }, ["unknown option '-Z'"] = { "-xZ" },
         ["unknown option '--frobnicate'"] = { "--frobnicate" }, ["-c needs an argument"] = { "-c" },
@@ -241,7 +241,7 @@ describe("devstat, the command", function()
         local status, stdout, stderr = iostat(path, args)
         assert.are.equal(2, status)
         assert.are.equal("", stdout)
-        assert.are.equal("iostat: " .. what .. "; 'kstatlua devstat --help' explains\n", stderr)
+        assert.are.equal("devstat: " .. what .. "; 'kstatlua devstat --help' explains\n", stderr)
       end
     end)
   end)
@@ -253,8 +253,8 @@ describe("devstat, the command", function()
         assert.are.equal(0, status)
         return select(2, stdout:gsub("\n", "")) - 2, stderr
       end
-      local wait = "iostat: -w 2 is not used, the interval is 1\n"
-      local count = "iostat: -c 3 is not used, the count is 2\n"
+      local wait = "devstat: -w 2 is not used, the interval is 1\n"
+      local count = "devstat: -c 3 is not used, the count is 2\n"
       assert.are.same({ 2, wait .. count }, { lines("-w", "2", "-c", "3", "1", "2") })
       assert.are.same({ 2, count }, { lines("-c3", "1", "2") })
       assert.are.same({ 3, wait }, { lines("-c3", "-w2", "1") })
@@ -304,7 +304,7 @@ describe("devstat, the command", function()
         :format(build, path)))
       local text = pipe:read("*a")
       pipe:close()
-      assert.matches("^iostat: standard output: [^\n]+\n3\n$", text)
+      assert.matches("^devstat: standard output: [^\n]+\n3\n$", text)
     end)
   end)
 
@@ -312,6 +312,6 @@ describe("devstat, the command", function()
     local status, stdout, stderr = iostat("/nonexistent/capture", {})
     assert.are.equal(3, status)
     assert.are.equal("", stdout)
-    assert.matches("^iostat: [^\n]*/nonexistent/capture[^\n]*\n$", stderr)
+    assert.matches("^devstat: [^\n]*/nonexistent/capture[^\n]*\n$", stderr)
   end)
 end)

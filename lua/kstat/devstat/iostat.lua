@@ -437,7 +437,7 @@ local function text(_, _, _, o)
 end
 
 return report({
-  name = "devstat", command = "iostat", options = parse, operands = "drives", optional = true,
+  name = "devstat", options = parse, operands = "drives", optional = true,
   select = { { class = "disk" }, { class = "tape" }, { class = "disk_detail" }, { class = "device" },
     { module = "cpu", name = "/^(sys|time)$/" } },
   follow = follow, columns = data_columns, rows = rows, text = text,
