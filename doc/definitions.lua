@@ -27,7 +27,8 @@ local OWNERS = {
   ["kstat.stats"] = { stats = "kstat.stats", template = "kstat.stats.template", blob = "kstat.stats.blob" },
   ["kstat.picture"] = { picture = "kstat.picture", map = "kstat.picture.heatmap" },
   ["kstat.recording"] = { recording = "kstat.recording", rec = "kstat.recording.writer" },
-  ["kstat.devstat"] = { M = "kstat.devstat", reader = "kstat.devstat.reader", history = "kstat.devstat.history" },
+  ["kstat.devstat"] = { M = "kstat.devstat", reader = "kstat.devstat.reader", history = "kstat.devstat.history",
+    registry = "kstat.devstat.registry", entry = "kstat.devstat.entry" },
   ["kstat.nginx"] = { M = "kstat.nginx", kn = "kstat.nginx.metrics", counter = "kstat.nginx.counter",
     gauge = "kstat.nginx.gauge", histogram = "kstat.nginx.histogram", queue = "kstat.nginx.queue" },
 }

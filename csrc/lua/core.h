@@ -40,6 +40,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(wait)            /* wait.c */ \
 	part(devstat)         /* devstat.c: kstat.core.devstat */ \
 	part(devstat_select)  /* devstat_select.c: the same */ \
+	part(devstat_provide) /* devstat_provide.c: the same */ \
 	part(publish)         /* publish.c: kstat.core.publish */ \
 	part(publish_record)  /* publish_record.c: the same, queues, timers, histograms */ \
 	part(publish_counter) /* publish_counter.c: the same, counters */ \

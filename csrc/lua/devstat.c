@@ -34,18 +34,16 @@ struct list {
 
 /* --- values ---------------------------------------------------------------------- */
 
-/* Seconds at index i. */
-static struct bintime
-to_bintime(lua_State *L, int i)
+bool
+ks_lua_tobintime(lua_State *L, int i, struct bintime *t)
 {
-	struct bintime t = { 0, 0 };
 	lua_Number v = lua_tonumber(L, i), whole = floor(v);
 
-	if (whole >= -0x1p62 && whole <= 0x1p62) {
-		t.sec = (time_t)whole;
-		t.frac = (uint64_t)ldexp(v - whole, 64);
-	}
-	return t;
+	if (!lua_isnumber(L, i) || !(whole >= -0x1p62 && whole <= 0x1p62))
+		return false;
+	t->sec = (time_t)whole;
+	t->frac = (uint64_t)ldexp(v - whole, 64);
+	return true;
 }
 
 /* --- one device -------------------------------------------------------------------- */
@@ -107,22 +105,6 @@ push_number(lua_State *L, const struct devstat *ds, const struct number *field)
 		ks_lua_pushu64(L, ks_bintime_ns(at));
 	else
 		lua_pushnumber(L, (lua_Number)ks_bintime_seconds(at));
-}
-
-/* Enters the number on top. */
-static void
-set_number(lua_State *L, struct devstat *ds, const struct number *field)
-{
-	void *at = (char *)ds + field->offset;
-
-	if (field->type == COUNT32)
-		*(uint32_t *)at = (uint32_t)ks_lua_tocount(L, -1);
-	else if (field->type == COUNT64)
-		*(uint64_t *)at = ks_lua_tocount(L, -1);
-	else if (field->type == NANOSECONDS)
-		*(struct bintime *)at = ks_bintime_of_ns((int64_t)ks_lua_tocount(L, -1));
-	else
-		*(struct bintime *)at = to_bintime(L, -1);
 }
 
 static struct devstat *
@@ -189,6 +171,38 @@ check_field(lua_State *L, const char *field, int type)
 		    lua_typename(L, type), luaL_typename(L, -1));
 }
 
+/* The whole number on top, which a field holds; raises if it is none from 0 to most. */
+static uint64_t
+check_count(lua_State *L, const char *field, uint64_t most)
+{
+	uint64_t v;
+
+	check_field(L, field, LUA_TNUMBER);
+	if (!ks_lua_tobits(L, -1, &v) || lua_tonumber(L, -1) < 0 || v > most)
+		luaL_error(L, "field '%s' of a device: a whole number from 0 to %s expected", field,
+		    most == UINT64_MAX ? "2^64-1" : most == INT64_MAX ? "2^63-1" : most == UINT32_MAX ? "2^32-1" : "4095");
+	return v;
+}
+
+/* Enters the number on top. */
+static void
+set_number(lua_State *L, struct devstat *ds, const struct number *field, const char *name)
+{
+	void *at = (char *)ds + field->offset;
+
+	if (field->type == COUNT32) {
+		*(uint32_t *)at = (uint32_t)check_count(L, name, UINT32_MAX);
+	} else if (field->type == COUNT64) {
+		*(uint64_t *)at = check_count(L, name, UINT64_MAX);
+	} else if (field->type == NANOSECONDS) {
+		*(struct bintime *)at = ks_bintime_of_ns((int64_t)check_count(L, name, INT64_MAX));
+	} else {
+		check_field(L, name, LUA_TNUMBER);
+		if (!ks_lua_tobintime(L, -1, at))
+			luaL_error(L, "field '%s' of a device: seconds expected", name);
+	}
+}
+
 static void
 set_word(lua_State *L, struct devstat *ds, devstat_match_flags field)
 {
@@ -221,22 +235,20 @@ set_field(lua_State *L, struct devstat *ds, unsigned int *queue)
 			ds->device_type |= DEVSTAT_TYPE_PASS;
 	} else if (strcmp(field, "name") != 0) {
 		if (find_number(field, &number))
-			set_number(L, ds, &number);
+			set_number(L, ds, &number, field);
 		else if (strcmp(field, "priority") == 0)
-			ds->priority = (devstat_priority)(ks_lua_tocount(L, -1) & DEVSTAT_PRIORITY_MAX);
+			ds->priority = (devstat_priority)check_count(L, field, DEVSTAT_PRIORITY_MAX);
 		else if (strcmp(field, "queue_length") == 0)
-			*queue = (unsigned int)ks_lua_tocount(L, -1);
+			*queue = (unsigned int)check_count(L, field, UINT32_MAX);
 		else
 			luaL_error(L, "a device has no field '%s'; expected: name, number, type, interface, pass, priority, "
 			    "block_size, queue_length, busy_time[_ns], creation_time, "
 			    "{read|write|free|other}_{bytes|ops|time|time_ns}", field);
-		check_field(L, field, LUA_TNUMBER);
 	}
 }
 
-/* Pushes a device made of the table at index t. */
-static void
-push_made_device(lua_State *L, int t)
+struct devstat *
+ks_lua_pushdevice(lua_State *L, int t)
 {
 	struct devstat *ds;
 	kstat_t named;
@@ -265,6 +277,7 @@ push_made_device(lua_State *L, int t)
 		ended += ds->operations[i];
 	ds->end_count = (unsigned int)ended;
 	ds->start_count = ds->end_count + queue;
+	return ds;
 }
 
 /* device(table) -> device, from the fields that a device has. */
@@ -272,7 +285,7 @@ static int
 new_device(lua_State *L)
 {
 	luaL_checktype(L, 1, LUA_TTABLE);
-	push_made_device(L, 1);
+	(void)ks_lua_pushdevice(L, 1);
 	return 1;
 }
 
@@ -289,7 +302,7 @@ static struct devstat *
 check_device(lua_State *L, int i)
 {
 	if (lua_istable(L, i)) {
-		push_made_device(L, i);
+		(void)ks_lua_pushdevice(L, i);
 		lua_replace(L, i);
 	}
 	return luaL_checkudata(L, i, KS_LUA_DEVICE);
@@ -380,7 +393,34 @@ text(lua_State *L)
 	return 1;
 }
 
+/* compute_etime(now, before or nil) -> seconds */
+static int
+compute_etime(lua_State *L)
+{
+	struct bintime t[2];
+
+	luaL_argcheck(L, ks_lua_tobintime(L, 1, &t[0]), 1, "seconds expected");
+	luaL_argcheck(L, lua_isnoneornil(L, 2) || ks_lua_tobintime(L, 2, &t[1]), 2, "seconds expected");
+	lua_pushnumber(L, (lua_Number)devstat_compute_etime(&t[0], lua_isnoneornil(L, 2) ? NULL : &t[1]));
+	return 1;
+}
+
 /* --- reading the list ---------------------------------------------------------------- */
+
+void
+ks_lua_pushsnapshot(lua_State *L, const struct statinfo *stats, bool changed)
+{
+	lua_createtable(L, stats->dinfo->numdevs, 8);
+	for (int i = 0; i < stats->dinfo->numdevs; i++) {
+		(void)push_device(L, &stats->dinfo->devices[i]);
+		lua_rawseti(L, -2, i + 1);
+	}
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -2, "devices");
+	ks_lua_setinteger(L, "generation", (lua_Integer)stats->dinfo->generation);
+	ks_lua_setboolean(L, "changed", changed);
+	ks_lua_setnumber(L, "snap_time", (lua_Number)stats->snap_time);
+}
 
 /* list(chain) -> the devices of that chain, as a list that keeps its generation. */
 static int
@@ -427,16 +467,7 @@ read_list(lua_State *L)
 	changed = ks_devstat_list_read(l->list, &stats, &extra);
 	if (changed == -1)
 		return ks_lua_fail(L);
-	lua_createtable(L, l->dinfo.numdevs, 8);
-	for (int i = 0; i < l->dinfo.numdevs; i++) {
-		(void)push_device(L, &l->dinfo.devices[i]);
-		lua_rawseti(L, -2, i + 1);
-	}
-	lua_pushvalue(L, -1);
-	lua_setfield(L, -2, "devices");
-	ks_lua_setinteger(L, "generation", (lua_Integer)l->dinfo.generation);
-	ks_lua_setboolean(L, "changed", changed);
-	ks_lua_setnumber(L, "snap_time", (lua_Number)stats.snap_time);
+	ks_lua_pushsnapshot(L, &stats, changed != 0);
 	if (extra.cpu) {
 		lua_createtable(L, 0, CPUSTATES);
 		for (int i = 0; i < CPUSTATES; i++)
@@ -470,8 +501,8 @@ void
 ks_lua_add_devstat(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "compute", compute }, { "device", new_device }, { "fixed", fixed },
-		{ "is_device", is_device }, { "list", new_list }, { "read", read_list }, { "text", text }, { NULL, NULL },
+		{ "compute", compute }, { "compute_etime", compute_etime }, { "device", new_device },
+		{ "fixed", fixed }, { "is_device", is_device }, { "list", new_list }, { "read", read_list }, { "text", text }, { NULL, NULL },
 	};
 	static const luaL_Reg device_meta[] = {
 		{ "__index", device_index }, { "__tostring", device_tostring }, { NULL, NULL },

@@ -298,3 +298,56 @@ describe("kstat.devstat", function()
     assert.are.equal("ENOENT", errname)
   end)
 end)
+
+describe("a registry of devices", function()
+  it("counts transactions as a driver does, in the order of priorities", function()
+    local registry = devstat.registry()
+    local disk = assert(registry:new_entry({ name = "md", unit = 1, block_size = 512, type = "da",
+      interface = "scsi" }))
+    local first = assert(registry:new_entry({ name = "ra", priority = 288 }))
+    disk:start_transaction(1)
+    disk:start_transaction(1.25)
+    disk:end_transaction("read", 4096, 1, 1.5)
+    local now = assert(registry:read())
+    assert.equal("ra0 md1", names(now))
+    local d = now[2]
+    assert.same({ 4096, 1, 0.5, 0.5, 1, 512, "da", "scsi" }, { d.read_bytes, d.read_ops, d.read_time, d.busy_time,
+      d.queue_length, d.block_size, d.type, d.interface })
+    assert.equal(8, devstat.compute(d, nil, 1).total_blocks)
+    assert.is_nil(now[1].block_size)
+    first:remove()
+    local later = registry:read()
+    assert.same({ "md1", true }, { names(later), later.changed and later.generation > now.generation })
+    assert.is_true(devstat.compute_etime(later.snap_time, now.snap_time) >= 0)
+    assert.same({ 2.5, 5 }, { devstat.compute_etime(5, 2.5), devstat.compute_etime(5) })
+  end)
+
+  it("refuses fields that it does not know, and what was removed", function()
+    local registry = devstat.registry()
+    for message, fields in pairs({
+      ["'new_entry': unknown field 'unti'; did you mean 'unit'?"] = { name = "md", unti = 1 },
+      ["name: a string of 1 to 15 bytes expected"] = { name = ("x"):rep(16) },
+      ["unit: a whole number from 0 to 2^31-1 expected"] = { name = "md", unit = -1 },
+      ["field 'block_size' of a device: a whole number from 0 to 2^32-1 expected"] = { name = "md", block_size = 2^40 },
+      ["unknown device type 'zz'"] = { name = "md", type = "zz" },
+    }) do
+      local ok, problem = pcall(function() local e = registry:new_entry(fields) return e end)
+      assert.is_false(ok)
+      assert.equal("devstat_lua_spec.lua: " .. message, (problem:gsub("^.*(devstat_lua_spec.lua):%d+", "%1")))
+    end
+    local entry = assert(registry:new_entry({ name = "md" }))
+    entry:remove()
+    for _, method in ipairs({ "start_transaction", "end_transaction", "remove" }) do
+      assert.matches("the device was removed", select(2, pcall(entry[method], entry, "read")))
+    end
+    assert.matches("registry expected, got table", select(2, pcall(registry.read, {})))
+  end)
+
+  it("stays as long as one of its devices", function()
+    local entry = assert(devstat.registry():new_entry({ name = "md" }))
+    for _ = 1, 3 do collectgarbage() end
+    entry:start_transaction()
+    entry:end_transaction("write", 512)
+    entry:remove()
+  end)
+end)

@@ -189,6 +189,24 @@ describe("a number", function()
     })
   end)
 
+  it("that describes a device, or is a time of one, is no other one in any Lua", function()
+    local devstat = kstat.devstat
+    local function field(key)
+      return function(v) local d = devstat.device({ [key] = v }) return d end
+    end
+    local entry = assert(devstat.registry():new_entry({ name = "md" }))
+    check({
+      ["read_bytes"] = { field("read_bytes"), "!!!+!!++!+!+!!" },
+      ["busy_time_ns"] = { field("busy_time_ns"), "!!!+!!+!!+!+!!" },
+      ["block_size"] = { field("block_size"), "!!!+!!!!!+!+!!" },
+      ["priority"] = { field("priority"), "!!!+!!!!!+!+!!" },
+      ["busy_time"] = { field("busy_time"), "!!!++++!!+!+!!" },
+      ["end_transaction"] = { function(v) entry:end_transaction("read", v) return true end, "!!!+!!!!!+!+!!" },
+      ["start_transaction"] = { function(v) entry:start_transaction(v) return true end, "!!!++++!!+!+!!" },
+      ["compute_etime"] = { function(v) local t = devstat.compute_etime(v) return t end, "!!!++++!!+!!!!" },
+    })
+  end)
+
   it("that names a kstat is whole", function()
     check({
       ["lookup"] = { function(v) local k, message, errname = ks:lookup("x", v, "y") return k, message, errname end,

@@ -246,6 +246,78 @@ M.match = core.match
 -- @function M.selection
 M.selection = core.selection
 
+--- Seconds from one time to another, `devstat_compute_etime()`.
+-- @tparam number now seconds, such as the `snap_time` of a snapshot
+-- @tparam[opt=0] number before
+-- @treturn number
+-- @function M.compute_etime
+M.compute_etime = core.compute_etime
+
+local registry = {}
+registry.__index = registry
+
+--- Devices that a script counts itself, as a driver does: devstat(9). They are this script's; what others shall see is
+-- `pub:io` of the class "disk". Times are seconds of uptime, nil is now.
+-- @treturn registry
+-- @usage local registry = kstat.devstat.registry()
+-- local entry = assert(registry:new_entry({ name = "md", unit = 0, block_size = 512, type = "da" }))
+-- entry:start_transaction()
+-- entry:end_transaction("read", 4096)
+-- print(kstat.devstat.compute(registry:read()[1], nil, 1).total_bytes)
+function M.registry()
+  return setmetatable({ core = assert(core.registry()) }, registry)
+end
+
+local ENTRY = { name = true, unit = true, block_size = true, type = true, interface = true, pass = true,
+  priority = true }
+
+--- Adds a device behind those of the same or a higher priority.
+-- @tparam table fields `name` (string): 1 to 15 bytes, `unit` (?integer): a number behind it (0), `block_size`
+-- (?integer) in bytes, `type` (?string): "da" and so on, `interface` (?string): "scsi", "ide" or
+-- "other", `pass` (?boolean): a passthrough device, `priority` (?integer): a number from 0 to 4095, its place in the list
+-- @treturn entry
+-- @fails "ENOMEM"
+-- @raise for a field that an entry does not have, or one of another type
+-- @function registry:new_entry
+function registry:new_entry(fields)
+  is_self(self, registry, "registry", "new_entry")
+  if type(fields) ~= "table" then expected(1, "new_entry", "table", fields, 2) end
+  local name, unit, rest = fields.name, fields.unit or 0, {}
+  for key, value in pairs(fields) do
+    if not ENTRY[key] then error(unknown.word("'new_entry': unknown field", tostring(key), ENTRY), 2) end
+    rest[key] = key ~= "name" and key ~= "unit" and value or nil
+  end
+  if type(name) ~= "string" or #name > 15 or name == "" then error("name: a string of 1 to 15 bytes expected", 2) end
+  if type(unit) ~= "number" or unit % 1 ~= 0 or unit < 0 or unit > 2147483647 then
+    error("unit: a whole number from 0 to 2^31-1 expected", 2)
+  end
+  local entry, message, errname = core.new_entry(self.core, name, unit, rest)
+  return entry, message, errname
+end
+
+--- The devices as they are now.
+-- @treturn snapshot
+-- @fails "ENOMEM"
+-- @function registry:read
+function registry:read()
+  is_self(self, registry, "registry", "read")
+  return core.read_registry(self.core)
+end
+
+--- A transaction begins.
+-- @tparam[opt] number now
+-- @function entry:start_transaction
+
+--- A transaction ends.
+-- @tparam string kind "read", "write", "free" or "other"
+-- @tparam[opt=0] integer bytes from 0 to 2^32-1
+-- @tparam[opt] number began without it no duration is added
+-- @tparam[opt] number now
+-- @function entry:end_transaction
+
+--- Removes the device.
+-- @function entry:remove
+
 local MODES = { add = true, only = true, remove = true, addonly = true }
 local OPTIONS = { names = true, match = true, mode = true, max = true, sort = true, previous = true }
 
