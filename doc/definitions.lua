@@ -21,7 +21,7 @@ local OWNERS = {
   ["kstat.publish"] = { kstat = "kstat", pub = "kstat.pub", k = "kstat.published", named = "kstat.published.named",
     counter = "kstat.counter", intr = "kstat.published.intr", io = "kstat.published.io",
     timers = "kstat.published.timers", timer = "kstat.timer", histogram = "kstat.published.histogram",
-    latency = "kstat.published.latency", blob = "kstat.published.blob" },
+    latency = "kstat.published.latency", blob = "kstat.published.blob", raw = "kstat.published.raw" },
   ["kstat.io"] = { M = "kstat.io" }, ["kstat.histogram"] = { histogram = "kstat.histogram",
     d = "kstat.distribution" },
   ["kstat.stats"] = { stats = "kstat.stats", template = "kstat.stats.template", blob = "kstat.stats.blob" },
@@ -34,7 +34,7 @@ local OWNERS = {
 }
 local PARENTS = { ["kstat.chain"] = "kstat.object", ["kstat.sample"] = "kstat.object",
   ["kstat.difference"] = "kstat.object" }
-for _, kind in ipairs({ "named", "intr", "io", "timers", "histogram", "latency", "blob" }) do
+for _, kind in ipairs({ "named", "intr", "io", "timers", "histogram", "latency", "blob", "raw" }) do
   PARENTS["kstat.published." .. kind] = "kstat.published"
 end
 -- What comments have no form for.

@@ -15,7 +15,7 @@ struct code {
 
 static const struct code types[] = {
 	{ "named", KSTAT_TYPE_NAMED }, { "intr", KSTAT_TYPE_INTR }, { "io", KSTAT_TYPE_IO },
-	{ "timer", KSTAT_TYPE_TIMER }, { NULL, 0 }
+	{ "timer", KSTAT_TYPE_TIMER }, { "raw", KSTAT_TYPE_RAW }, { NULL, 0 }
 };
 
 static const struct code data_types[] = {

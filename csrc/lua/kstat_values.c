@@ -186,6 +186,21 @@ push_named(lua_State *L, const struct walk *w, int failed, int (*push)(lua_State
 	return pushed;
 }
 
+/* k:bytes() -> those of a RAW kstat */
+static int
+kstat_bytes(lua_State *L)
+{
+	struct walk w;
+
+	if (walk_open(L, 1, &w, false) != 0)
+		return ks_lua_fail(L);
+	if (w.ksp->ks_type != KSTAT_TYPE_RAW || w.ksp->ks_data == NULL)
+		return ks_lua_failwith(L, EINVAL, "%s:%d:%s has no bytes that are known", w.ksp->ks_module,
+		    w.ksp->ks_instance, w.ksp->ks_name);
+	lua_pushlstring(L, w.ksp->ks_data, w.ksp->ks_data_size);
+	return 1;
+}
+
 static int
 push_statistics(lua_State *L, int (*push)(lua_State *, const struct ks_value *))
 {
@@ -516,6 +531,7 @@ ks_lua_add_kstat_values(lua_State *L)
 		{ "exact", kstat_exact },
 		{ "ns", kstat_ns },
 		{ "text", kstat_text },
+		{ "bytes", kstat_bytes },
 		{ "data", kstat_data },
 		{ "distribution", kstat_distribution },
 		{ NULL, NULL }

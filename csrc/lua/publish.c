@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kstat_provider.h"
@@ -27,11 +28,21 @@ ks_lua_checksegment(lua_State *L, int i)
 	struct ks_lua_segment *s = luaL_checkudata(L, i, KS_LUA_SEGMENT);
 
 	if (s->pub == NULL)
-		luaL_error(L, "the segment is closed");
+		luaL_error(L, s->is_process ? "kstats of this process alone have no segment, and are named, raw or histograms" :
+		    "the segment is closed");
 	return s;
 }
 
-/* open(name, private, shared, capacity) -> segment | nil, message, errno */
+/* The same, where also kstats of this process alone can be made. */
+static struct ks_lua_segment *
+check_maker(lua_State *L)
+{
+	struct ks_lua_segment *s = ks_lua_testudata(L, 1, KS_LUA_SEGMENT);
+
+	return s != NULL && s->is_process ? s : ks_lua_checksegment(L, 1);
+}
+
+/* open(name, private, shared, capacity, process) -> segment | nil, message, errno; process: there is none */
 static int
 segment_open(lua_State *L)
 {
@@ -41,10 +52,13 @@ segment_open(lua_State *L)
 	    (lua_toboolean(L, 3) ? KSTAT_PUBLISH_SHARED : 0);
 	struct ks_lua_segment *s;
 
-	lua_settop(L, 4);
+	lua_settop(L, 5);
 	s = ks_lua_newuserdata(L, sizeof(*s));
 	ks_lua_setmetatable(L, KS_LUA_SEGMENT);
 	ks_lua_setstate(L, 0, 0);
+	s->is_process = lua_toboolean(L, 5);
+	if (s->is_process)
+		return 1;
 	/* A name with a NUL in it is refused as an empty name is. */
 	if (strlen(name) != n)
 		name = "";
@@ -79,6 +93,7 @@ segment_close(lua_State *L)
 	if (s->pub != NULL)
 		ks_unpublish(s->pub, true);
 	s->pub = NULL;
+	s->is_process = false;
 	return 0;
 }
 
@@ -89,7 +104,7 @@ ks_lua_checkpublished(lua_State *L, int i)
 {
 	struct ks_lua_published *b = luaL_checkudata(L, i, KS_LUA_PUBLISHED);
 
-	if (b->segment->pub == NULL)
+	if (b->segment->pub == NULL && !b->segment->is_process)
 		luaL_error(L, "the segment is closed");
 	if (b->ksp == NULL)
 		luaL_error(L, "the kstat was deleted");
@@ -102,6 +117,7 @@ ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s)
 	struct ks_lua_published *b = ks_lua_newuserdata(L, sizeof(*b));
 
 	b->segment = s;
+	b->is_process = s->is_process;
 	ks_lua_getuservalue(L, 1);
 	ks_lua_setuservalue(L, -2);
 	ks_lua_setmetatable(L, KS_LUA_PUBLISHED);
@@ -123,28 +139,46 @@ spread(lua_State *L, int i, const char *const *fields)
 static int
 box_create(lua_State *L)
 {
-	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
+	struct ks_lua_segment *s = check_maker(L);
 	const char *module = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 4);
 	const char *class_ = luaL_checkstring(L, 5);
 	int instance = (int)ks_lua_checkinteger(L, 3);
-	struct ks_lua_published *b = ks_lua_newpublished(L, s);
+	uchar_t flags = (uchar_t)ks_lua_checkinteger(L, 6), type = (uchar_t)ks_lua_checkinteger(L, 7);
+	uint_t n = (uint_t)ks_lua_checkinteger(L, 8);
+	struct ks_lua_published *b;
 
-	b->ksp = kstat_publish_create(s->pub, module, instance, name, class_,
-	    (uchar_t)ks_lua_checkinteger(L, 7), (uint_t)ks_lua_checkinteger(L, 8),
-	    (uchar_t)ks_lua_checkinteger(L, 6));
+	if (type != KSTAT_TYPE_NAMED && type != KSTAT_TYPE_RAW)
+		(void)ks_lua_checksegment(L, 1);
+	b = ks_lua_newpublished(L, s);
+	b->ksp = s->is_process ? kstat_create(module, instance, name, class_, type, n, flags) :
+	    kstat_publish_create(s->pub, module, instance, name, class_, type, n, flags);
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
+}
+
+/* Stores the n counts of the array at index i, which were checked. */
+static void
+store_buckets(lua_State *L, uint64_t *buckets, size_t n, int i)
+{
+	for (size_t at = 0; buckets != NULL && at < n; at++) {
+		lua_rawgeti(L, i, (int)at + 1);
+		luaL_argcheck(L, lua_isnumber(L, -1) && lua_tonumber(L, -1) >= 0, i, "counts are whole numbers from 0 on");
+		__atomic_store_n(&buckets[at], ks_lua_checkbits(L, -1), __ATOMIC_RELAXED);
+		lua_pop(L, 1);
+	}
 }
 
 /*
  * histogram(segment, module, instance, name, class, flags, { type =, meta =, scale =, range_min =, range_max =,
- * stepping =, md_flags =, flags =, desc = }) -> kstat | nil, ...
+ * stepping =, md_flags =, flags =, desc =, buckets = }) -> kstat | nil, ...; buckets: an array of counts, of a kstat of
+ * this process alone
  */
 static int
 box_histogram(lua_State *L)
 {
 	static const char *const fields[] = { "type", "meta", "scale", "range_min", "range_max", "stepping",
-		"md_flags", "flags", "desc", NULL };
-	struct ks_lua_segment *s = ks_lua_checksegment(L, 1);
+		"md_flags", "flags", "desc", "buckets", NULL };
+	struct ks_lua_segment *s = check_maker(L);
+	size_t n = 0;
 	char instance[24];
 	const char *pseg[4] = { luaL_checkstring(L, 5), luaL_checkstring(L, 2), instance,
 		luaL_checkstring(L, 4) };
@@ -156,11 +190,19 @@ box_histogram(lua_State *L)
 		return luaL_argerror(L, 4, "the name of a histogram is not a number");
 	spread(L, 7, fields);
 	b = ks_lua_newpublished(L, s);
-	b->ksp = kstat2_publish_histogram(s->pub, pseg, 4, (kstat2_nv_hist_type_t)ks_lua_checkinteger(L, 7),
-	    (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 8), ks_lua_checkbits(L, 9),
-	    (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 13), ks_lua_checkbits(L, 10), ks_lua_checkbits(L, 11),
-	    ks_lua_checkbits(L, 12), (int)ks_lua_checkinteger(L, 6), luaL_optstring(L, 15, NULL),
-	    (kstat2_metaflag_t)ks_lua_checkinteger(L, 14));
+#define HISTOGRAM (kstat2_nv_hist_type_t)ks_lua_checkinteger(L, 7), (kstat2_nv_metatype_t)ks_lua_checkinteger(L, 8), \
+	    ks_lua_checkbits(L, 9), (kstat2_nv_metaflag_t)ks_lua_checkinteger(L, 13)
+#define RANGE ks_lua_checkbits(L, 10), ks_lua_checkbits(L, 11), ks_lua_checkbits(L, 12), \
+	    (uint32_t)ks_lua_checkinteger(L, 6), luaL_optstring(L, 15, NULL), (kstat2_metaflag_t)ks_lua_checkinteger(L, 14)
+	if (lua_istable(L, 16)) {
+		n = ks_lua_rawlen(L, 16);
+		luaL_argcheck(L, n > 0 && n <= KSTAT2_HIST_MAX_BUCKETS, 16, "buckets: 1 to 65535 counts expected");
+		b->buckets = calloc(n, sizeof(*b->buckets));
+		store_buckets(L, b->buckets, n, 16);
+	}
+	b->ksp = s->is_process ? kstat2_create_histogram(pseg, 4, 0, HISTOGRAM, b->buckets, (uint16_t)n, RANGE) :
+	    kstat2_publish_histogram(s->pub, pseg, 4, HISTOGRAM, RANGE);
+	b->nbuckets = (uint32_t)n;
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -312,6 +354,52 @@ box_describe(lua_State *L)
 	return ks_lua_result(L, kstat2_set_md(b->ksp, stat, &md));
 }
 
+/* put(kstat, index, value) -> true: of a kstat of this process alone; index from 0 */
+static int
+box_put(lua_State *L)
+{
+	const kstat_t *ksp = ks_lua_checkpublished(L, 1)->ksp;
+
+	set_value(L, KSTAT_NAMED_PTR(ksp) + check_index(L, ksp, KSTAT_TYPE_NAMED, "no such value"), 3);
+	return ks_lua_result(L, 0);
+}
+
+/* bytes(kstat, bytes) -> true | nil, ...: of a RAW kstat, all of them; until install(), too */
+static int
+box_bytes(lua_State *L)
+{
+	kstat_t *ksp = ks_lua_checkpublished(L, 1)->ksp;
+	size_t n;
+	const char *bytes = luaL_checklstring(L, 2, &n);
+
+	if (ksp->ks_type != KSTAT_TYPE_RAW || n != ksp->ks_ndata)
+		return ks_lua_failwith(L, EINVAL, "%s:%d:%s has %d bytes, not %d", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name, (int)ksp->ks_ndata, (int)n);
+	if (ksp->ks_data == NULL)
+		return ks_lua_result(L, kstat_raw_store(ksp, bytes));
+	memcpy(ksp->ks_data, bytes, n);
+	return ks_lua_result(L, 0);
+}
+
+/* layout(kstat, text) -> true | nil, ...: see kstat_publish_layout() */
+static int
+box_layout(lua_State *L)
+{
+	return ks_lua_result(L, kstat_publish_layout(ks_lua_checkpublished(L, 1)->ksp, luaL_checkstring(L, 2), 0));
+}
+
+/* set_buckets(kstat, array) -> true: gives a histogram made with buckets other counts */
+static int
+box_set_buckets(lua_State *L)
+{
+	struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	luaL_argcheck(L, b->buckets != NULL && ks_lua_rawlen(L, 2) == b->nbuckets, 2, "as many counts as at first expected");
+	store_buckets(L, b->buckets, b->nbuckets, 2);
+	return ks_lua_result(L, 0);
+}
+
 /* shards(kstat, n, dense) -> true | nil, ...: see ks_publish_dense() */
 static int
 box_shards(lua_State *L)
@@ -336,6 +424,8 @@ box_delete(lua_State *L)
 
 	kstat_delete(b->ksp);
 	b->ksp = NULL;
+	free(b->buckets);
+	b->buckets = NULL;
 	return 0;
 }
 
@@ -388,14 +478,18 @@ box_crtime(lua_State *L)
 	return 1;
 }
 
-/* What the process keeps of a kstat goes with the box; readers go on seeing the kstat. */
+/* What the process keeps of a kstat goes with the box; readers go on seeing the kstat, but one of this process alone. */
 static int
 box_gc(lua_State *L)
 {
 	struct ks_lua_published *b = luaL_checkudata(L, 1, KS_LUA_PUBLISHED);
 
-	if (b->ksp != NULL && b->segment->pub != NULL)
+	if (b->is_process)
+		kstat_delete(b->ksp);
+	else if (b->ksp != NULL && b->segment->pub != NULL)
 		ks_published_forget((struct ks_provider *)b->ksp);
+	free(b->buckets);
+	b->buckets = NULL;
 	b->ksp = NULL;
 	return 0;
 }
@@ -440,6 +534,10 @@ static const luaL_Reg module_functions[] = {
 	{ "timer", box_timer },
 	{ "describe", box_describe },
 	{ "shards", box_shards },
+	{ "put", box_put },
+	{ "bytes", box_bytes },
+	{ "layout", box_layout },
+	{ "set_buckets", box_set_buckets },
 	{ "install", box_install },
 	{ "delete", box_delete },
 	{ "forget", box_gc },

@@ -2,6 +2,7 @@
 #ifndef LUA_PUBLISH_H
 #define LUA_PUBLISH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kstat_provider.h"
@@ -11,12 +12,16 @@
 #define KS_LUA_PUBLISHED "kstat.published"
 
 struct ks_lua_segment {
-	kstat_pub_t *pub; /* NULL: closed */
+	kstat_pub_t *pub; /* NULL: closed, or kstats of this process alone */
+	bool is_process;  /* the latter */
 };
 
 struct ks_lua_published {
 	kstat_t *ksp; /* NULL: deleted */
 	struct ks_lua_segment *segment;
+	bool is_process;   /* it is a kstat of this process alone, which goes with the object */
+	uint32_t nbuckets; /* of buckets */
+	uint64_t *buckets; /* owned: counts that a script gives; NULL: the library counts */
 };
 
 /* The segment at index i; raises if it is closed. */

@@ -126,7 +126,7 @@ this_histogram(lua_State *L)
 {
 	struct ks_lua_published *b = lua_touserdata(L, lua_upvalueindex(1));
 
-	if (b->ksp == NULL || b->segment->pub == NULL)
+	if (b->ksp == NULL || (b->segment->pub == NULL && !b->is_process))
 		(void)luaL_error(L, "the histogram was deleted");
 	return b->ksp;
 }

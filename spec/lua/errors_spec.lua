@@ -115,7 +115,8 @@ describe("a wrong argument", function()
     for expected, call in pairs({
       ["unknown selector field 'zzz'; expected: 'class', 'instance', 'module', 'name', 'reads', 'statistic'"] =
         { ks.select, ks, { zzz = 1 } },
-      ["publish: unknown field 'zzz'; expected: 'capacity', 'private', 'shared'"] = { kstat.publish, "x", { zzz = 1 } },
+      ["publish: unknown field 'zzz'; expected: 'capacity', 'private', 'process', 'shared'"] =
+        { kstat.publish, "x", { zzz = 1 } },
       ["directory: unknown field 'zzz'; expected: 'keep', 'keep_bytes'"] =
         { kstat.recording.directory, "x", { zzz = 1 } },
       ["unknown histogram flag 'zzz'; expected: 'lbound_inf', 'prec', 'ubound_inf'"] =

@@ -207,6 +207,23 @@ describe("a number", function()
     })
   end)
 
+  it("that is set in a kstat of this process alone is of its type", function()
+    local own = assert(kstat.publish("numbers_own", { process = true }))
+    local k = assert(own:named({ name = "n", statistics = { "u64", { name = "i32", type = "int32" },
+      { name = "d", type = "double" } } }))
+    local h = assert(own:histogram({ name = "h", type = "linear", range_max = 1, stepping = 1, buckets = { 0, 0 } }))
+    local function set(key)
+      return function(v) local ok, message, errname = k:set(key, v) return ok, message, errname end
+    end
+    check({
+      ["u64"] = { set("u64"), "!!!+E!++!+!!!!" },
+      ["i32"] = { set("i32"), "!!!++!EE!+!!!!" },
+      ["d"] = { set("d"), "++++++++++!!!!" },
+      ["a count"] = { function(v) local ok = h:set_buckets({ v, 0 }) return ok end, "!!!+!!++!+!!!!" },
+    })
+    own:close()
+  end)
+
   it("that names a kstat is whole", function()
     check({
       ["lookup"] = { function(v) local k, message, errname = ks:lookup("x", v, "y") return k, message, errname end,

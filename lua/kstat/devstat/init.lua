@@ -274,7 +274,8 @@ local ENTRY = { name = true, unit = true, block_size = true, type = true, interf
 --- Adds a device behind those of the same or a higher priority.
 -- @tparam table fields `name` (string): 1 to 15 bytes, `unit` (?integer): a number behind it (0), `block_size`
 -- (?integer) in bytes, `type` (?string): "da" and so on, `interface` (?string): "scsi", "ide" or
--- "other", `pass` (?boolean): a passthrough device, `priority` (?integer): a number from 0 to 4095, its place in the list
+-- "other", `pass` (?boolean): a passthrough device, `priority` (?integer): a number from 0 to 4095, its place in the
+-- list
 -- @treturn entry
 -- @fails "ENOMEM"
 -- @raise for a field that an entry does not have, or one of another type

@@ -10,7 +10,7 @@ local M = {}
 local histogram_methods = {}
 local histogram_meta = object.class(histogram_methods)
 local histogram_fields = check.with_header("type", "meta", "scale", "fract", "range_min", "range_max", "stepping",
-  "desc", "stable", "private")
+  "desc", "stable", "private", "buckets")
 
 --- Counts a value. A fraction is cut off.
 -- @number value in the unit that `meta` and `scale` say
@@ -18,6 +18,22 @@ local histogram_fields = check.with_header("type", "meta", "scale", "fract", "ra
 -- @fails "EINVAL" a negative value, one that is no number, or 2^64 and more: it is counted in `out_of_range` alone
 -- @function histogram:add_value
 histogram_methods.add_value = latency.add
+
+--- Gives a histogram that was made with `buckets` other counts.
+-- @tparam {integer,...} counts as many as at first
+-- @treturn boolean true
+-- @function histogram:set_buckets
+function histogram_methods.set_buckets(self, counts)
+  return core.set_buckets(self.box, counts)
+end
+
+local function buckets_of(pub, spec)
+  if spec.buckets ~= nil and (not pub.own or type(spec.buckets) ~= "table") then
+    check.usage("buckets: %s", pub.own and "table expected, got " .. type(spec.buckets) or
+      "a published histogram counts itself: publish(name, { process = true }) is for those whose counts are given")
+  end
+  return spec.buckets
+end
 
 --- Creates a histogram, see `kstat2_create_histogram(9F)`.
 -- @tparam published_spec spec beside the common fields:
@@ -34,6 +50,8 @@ histogram_methods.add_value = latency.add
 --   * `desc` (string): a line about it
 --   * `stable` (boolean): it will not go away without notice
 --   * `private` (boolean): only this user may read it; needs a private segment
+--   * `buckets` ({integer,...}): counts that the script gives, of a kstat of this process alone: as many as the type and
+--     the range have buckets, of an open range as many as there shall be. Nobody counts their sum
 -- @treturn published.histogram
 -- @fails
 -- @usage local h = assert(pub:histogram({ name = "answer_ns", type = "log10_lin", range_min = 3, range_max = 9,
@@ -49,7 +67,7 @@ function M.histogram(self, spec)
     range_min = check.integer(spec.range_min or 0, "range_min"),
     range_max = check.integer(spec.range_max or 0, "range_max"),
     stepping = check.integer(spec.stepping or 0, "stepping"),
-    desc = spec.desc, flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
+    desc = spec.desc, buckets = buckets_of(self, spec), flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
   })
   if not k then
     return nil, message, errname

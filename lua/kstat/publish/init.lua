@@ -27,7 +27,9 @@
 
 --- How a segment is published: `private` (?boolean): only this user may read it; `shared` (?boolean): if another
 -- process publishes that name, publish there with it, instead of "EBUSY"; `capacity` (?integer): bytes that a new
--- segment may grow to, 64 KiB to 1 GiB (64 MiB); storage is taken as kstats are created.
+-- segment may grow to, 64 KiB to 1 GiB (64 MiB); storage is taken as kstats are created; `process` (?boolean): no
+-- segment, but kstats that only chains of this process have, as those of kstat_create(9F): named numbers and `char`
+-- texts, raw bytes and histograms. They are there until they are deleted or collected.
 -- @table publish_options
 
 local core = require("kstat.core").publish
@@ -38,6 +40,7 @@ local histogram = require("kstat.publish.histogram")
 local latency = require("kstat.publish.latency")
 local named = require("kstat.publish.named")
 local queue = require("kstat.publish.queue")
+local raw = require("kstat.publish.raw")
 
 local M = {}
 
@@ -46,7 +49,7 @@ local pub_meta = { __index = guess.within("a publication", pub_methods), __name 
 
 -- The kinds of kstats are modules of their own.
 for kind, create in pairs({ blob = blob.blob, named = named.named, intr = named.intr, io = queue.io,
-  timer = queue.timer, histogram = histogram.histogram, latency = latency.latency }) do
+  timer = queue.timer, histogram = histogram.histogram, latency = latency.latency, raw = raw.raw }) do
   pub_methods[kind] = function(self, spec)
     if getmetatable(self) ~= pub_meta then
       check.usage("calling '%s' on bad self (it is called as pub:%s{...})", kind, kind)
@@ -100,11 +103,15 @@ function pub_methods.close(self)
   for k, field in pairs(self.addresses) do
     k[field] = nil -- the kstat itself, which goes now; what others refer to stays
   end
+  for k in pairs(self.own or {}) do
+    k.record, k.address = nil, nil
+    core.forget(k.box)
+  end
   core.close(self.segment)
 end
 pub_meta.__close = pub_methods.close
 
-local option_fields = check.set("private", "shared", "capacity")
+local option_fields = check.set("private", "shared", "capacity", "process")
 
 --- Opens a segment, as `kstat_publish()` of `kstat_provider.h`.
 -- @string name 1 to 63 letters, digits, "-", "_" and ".", which does not come first; also the kstats' module unless
@@ -120,12 +127,12 @@ function M.publish(name, options)
   options = options or {}
   check.fields(options, option_fields, "publish")
   local segment, message, errname = core.open(name, options.private, options.shared,
-    options.capacity and check.integer(options.capacity, "capacity"))
+    options.capacity and check.integer(options.capacity, "capacity"), options.process)
   if not segment then
     return nil, message, errname
   end
-  return setmetatable({ segment = segment, name = name, addresses = setmetatable({}, { __mode = "k" }) },
-    pub_meta)
+  return setmetatable({ segment = segment, name = name, addresses = setmetatable({}, { __mode = "k" }),
+    own = options.process and setmetatable({}, { __mode = "k" }) or nil }, pub_meta)
 end
 
 --- Removes the segments of dead processes, as far as this user may.

@@ -16,6 +16,19 @@ local M = {}
 
 local named_methods = {}
 
+-- A number, or a text of the type "char", of a statistic of that type; nil, message, errno if it is none.
+local function number_of(data_type, value, name)
+  if data_type == "char" then
+    return value
+  end
+  value = (REAL[data_type] and check.number or check.integer)(value, "value of " .. name)
+  local range = check.ranges[data_type]
+  if range and (value < range[1] or value >= range[2]) then
+    return nil, check.not_of_type(name, data_type, value)
+  end
+  return value
+end
+
 --- An object whose `add` is as cheap as the language allows: get it once, keep it in a local. It belongs to
 -- the thread that this Lua state runs in; after a fork it finds a part of its own by itself.
 -- @string statistic
@@ -47,8 +60,10 @@ end
 -- @function named:add
 -- @also intr:add
 function named_methods.add(self, statistic, n)
-  local counter = named_methods.counter(self, statistic)
-  if n ~= nil then
+  local counter, message, errname = named_methods.counter(self, statistic)
+  if not counter then
+    return nil, message, errname
+  elseif n ~= nil then
     n = (self.types[statistic].real and check.number or check.whole)(n, statistic)
   end
   return counter:add(n)
@@ -74,10 +89,20 @@ end
 -- @function named:set
 function named_methods.set(self, statistic, value)
   local stat = self.types[statistic]
-  if stat and not stat.number then
+  if stat and not stat.number and not stat.place then
     return core.store(self.box, statistic, check.bytes_of(stat.type, value, statistic))
   end
-  local counter = named_methods.counter(self, statistic)
+  if stat and stat.place then
+    local n, message, errname = number_of(stat.type, value, statistic)
+    if n == nil then
+      return nil, message, errname
+    end
+    return core.put(self.box, stat.place, n)
+  end
+  local counter, message, errname = named_methods.counter(self, statistic)
+  if not counter then
+    return nil, message, errname
+  end
   return counter:set(((stat.real or value == nil) and check.number or check.whole)(value, statistic))
 end
 
@@ -113,7 +138,7 @@ local function describe(box, name, spec)
 end
 
 -- Statistics as tables, checked.
-local function statistics_of(spec)
+local function statistics_of(spec, is_own)
   if type(spec.statistics) ~= "table" then
     check.usage("statistics: table expected, got %s", type(spec.statistics))
   end
@@ -126,6 +151,9 @@ local function statistics_of(spec)
     end
     check.text(stat.name, "statistic " .. i)
     check.lookup(core.data_types, stat.type or "uint64", "type of " .. stat.name)
+    if is_own and TEXT[stat.type] then
+      check.usage("type of %s: texts of a kstat of this process alone are of the type \"char\"", stat.name)
+    end
     list[i] = stat
   end
   return list
@@ -145,11 +173,11 @@ local function fill(box, list, keep)
       end
     else
       local value = stat.value
-      if value ~= nil and data_type ~= "char" then
-        value = (REAL[data_type] and check.number or check.integer)(value, "value of " .. stat.name)
-        local range = check.ranges[data_type]
-        if range and (value < range[1] or value >= range[2]) then
-          return nil, check.not_of_type(stat.name, data_type, value)
+      if value ~= nil then
+        local message, errname
+        value, message, errname = number_of(data_type, value, stat.name)
+        if value == nil then
+          return nil, message, errname
         end
       end
       core.named(box, i - 1, stat.name, code, value)
@@ -189,12 +217,15 @@ function M.named(self, spec)
   if spec.dense and spec.writable then
     check.usage("named: a kstat is either dense or writable")
   end
-  local list, keep = statistics_of(spec), {} -- what C points to until the kstat is installed
+  local list, keep = statistics_of(spec, self.own), {} -- what C points to until the kstat is installed
   local shards = check.integer(spec.shards or SHARDS, "shards")
   local function prepare(box)
     local ok, message, errname = fill(box, list, keep)
     if not ok then
       return nil, message, errname
+    end
+    if self.own then
+      return true
     end
     return core.shards(box, shards, spec.dense)
   end
@@ -203,12 +234,12 @@ function M.named(self, spec)
     return nil, message, errname
   end
   k.types, k.counters = {}, {}
-  for _, stat in ipairs(list) do
+  for i, stat in ipairs(list) do
     local data_type = stat.type or "uint64"
     local counts = WHOLE[data_type] and (not stat.kind or stat.kind == "counter") and
       (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
       stat.meta == "t_acc")
-    k.types[stat.name] = { type = data_type, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
+    k.types[stat.name] = { type = data_type, place = self.own and i - 1, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
       sharded = (counts or stat.parts) and shards > 1, counts = not stat.parts and (stat.kind == "counter" or counts and
       shards > 1 and data_type:sub(1, 1) == "u") }
   end

@@ -74,7 +74,11 @@ function M.create(self, spec, prepare, create, ...)
     core.delete(box)
     return nil, message, errname
   end
-  return { box = box, module = module, instance = instance, name = name, class = class }
+  local k = { box = box, module = module, instance = instance, name = name, class = class }
+  if self.own then
+    self.own[k] = true
+  end
+  return k
 end
 
 -- The same for a kstat with one record, which is bound to the object; sets the metatable.

@@ -66,6 +66,12 @@ local methods = core.kstat_methods
 -- @fails
 -- @function k:text
 
+--- The bytes of a RAW kstat, as C programs get them. One whose layout is not known is found by `ks:lookup` alone, as
+-- kstat(8) does not show it.
+-- @treturn string
+-- @fails "EINVAL" it is of another type, or its bytes are not known
+-- @function k:bytes
+
 --- What a histogram kstat, or a VOI of a statsblob, counted: in a difference in between, else since creation.
 -- @string[opt] voi the name of the VOI; of a digest it is what was since creation, always
 -- @treturn distribution see kstat.histogram
