@@ -285,20 +285,29 @@ push_stat(lua_State *L, const struct ks_sb *sb, const struct ks_voi *voi, const 
 		push_vsd(L, ks_sb_data(sb, vs), vs->dsz, vs->dtype, voi->dtype);
 }
 
+/* The statistic named at index i + 1 of the VOI at index i, which is stored in *voi; NULL: there is none. */
+static const struct ks_vs *
+find_stat(lua_State *L, const struct ks_sb *sb, int i, const struct ks_voi **voi)
+{
+	const char *stat = luaL_checkstring(L, i + 1);
+	const struct ks_vs *vs = NULL;
+
+	*voi = ks_sb_find(sb, check_id(L, i));
+	for (int st = 0; *voi != NULL && st < VS_NUM_STYPES; st++) {
+		if (strcasecmp(ks_stypes[st], stat) == 0)
+			vs = ks_sb_find_vs(sb, *voi, st);
+	}
+	return vs;
+}
+
 /* value, errs = blob:fetch(id, stat) */
 static int
 blob_fetch(lua_State *L)
 {
 	const struct ks_sb *sb = ks_sb(check_blob(L, 1));
-	int32_t id = check_id(L, 2);
-	const char *stat = luaL_checkstring(L, 3);
-	const struct ks_voi *voi = ks_sb_find(sb, id);
-	const struct ks_vs *vs = NULL;
+	const struct ks_voi *voi;
+	const struct ks_vs *vs = find_stat(L, sb, 2, &voi);
 
-	for (int st = 0; voi != NULL && st < VS_NUM_STYPES; st++) {
-		if (strcasecmp(ks_stypes[st], stat) == 0)
-			vs = ks_sb_find_vs(sb, voi, st);
-	}
 	if (vs == NULL)
 		return ks_lua_failerrno(L, EINVAL, "no such statistic");
 	push_stat(L, sb, voi, vs);
@@ -495,7 +504,7 @@ blob_count(lua_State *L)
 	return 1;
 }
 
-/* text = blob:text(json, objdump, meta) */
+/* text = blob:text(json, objdump, meta [, id, stat]): of the blob, or of one statistic */
 static int
 blob_text(lua_State *L)
 {
@@ -503,14 +512,19 @@ blob_text(lua_State *L)
 	enum sb_str_fmt fmt = lua_toboolean(L, 2) ? SB_STRFMT_JSON : SB_STRFMT_FREEFORM;
 	uint32_t flags = (lua_toboolean(L, 3) ? SB_TOSTR_OBJDUMP : 0) |
 	    (lua_toboolean(L, 4) ? SB_TOSTR_META : 0);
+	const struct ks_voi *voi = NULL;
+	const struct ks_vs *vs = lua_isnoneornil(L, 5) ? NULL : find_stat(L, ks_sb(sb), 5, &voi);
 
+	if (vs == NULL && !lua_isnoneornil(L, 5))
+		return ks_lua_failerrno(L, EINVAL, "no such statistic");
 	/* In memory that Lua owns: what is pushed may raise an error. */
 	for (size_t size = 4096;; size *= 4) {
 		struct sbuf s;
 		int err;
 
 		(void)sbuf_new(&s, lua_newuserdata(L, size), size, SBUF_FIXEDLEN);
-		err = stats_blob_tostr(sb, &s, fmt, flags);
+		err = vs == NULL ? stats_blob_tostr(sb, &s, fmt, flags) :
+		    stats_voistatdata_tostr((void *)ks_sb_data(ks_sb(sb), vs), voi->dtype, vs->dtype, vs->dsz, fmt, &s, 0);
 		if (err == 0) {
 			lua_pushlstring(L, sbuf_data(&s), (size_t)sbuf_len(&s));
 			return 1;

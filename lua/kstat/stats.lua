@@ -566,6 +566,22 @@ function blob:tostring(format, options)
   return self:text(format == "json", options.objdump == true, options.meta == true)
 end
 
+--- One statistic as text, as `stats_voistatdata_tostr()` has it.
+-- @tparam integer|string id
+-- @tparam "SUM"|"MAX"|"MIN"|"HIST"|"TDGST"|"VOISTATE" stat
+-- @tparam[opt="freeform"] "freeform"|"json" format
+-- @treturn string
+-- @fails "EINVAL"
+function blob:stat_tostring(id, stat, format)
+  is_blob(self, "stat_tostring")
+  if format ~= nil and format ~= "freeform" and format ~= "json" then
+    error("bad argument #3 to 'stat_tostring' (freeform or json expected)", 2)
+  elseif id == nil then
+    error("bad argument #1 to 'stat_tostring' (integer or name expected, got nil)", 2)
+  end
+  return self:text(format == "json", false, false, id, stat)
+end
+
 --- The blob's bytes, for `stats.from_bytes` here or elsewhere.
 -- @treturn string
 -- @function blob:bytes

@@ -50,8 +50,8 @@ end
 --   * `desc` (string): a line about it
 --   * `stable` (boolean): it will not go away without notice
 --   * `private` (boolean): only this user may read it; needs a private segment
---   * `buckets` ({integer,...}): counts that the script gives, of a kstat of this process alone: as many as the type and
---     the range have buckets, of an open range as many as there shall be. Nobody counts their sum
+--   * `buckets` ({integer,...}): counts that the script gives, of a kstat of this process alone: as many as the type
+--     and the range have buckets, of an open range as many as there shall be. Nobody counts their sum
 -- @treturn published.histogram
 -- @fails
 -- @usage local h = assert(pub:histogram({ name = "answer_ns", type = "log10_lin", range_min = 3, range_max = 9,

@@ -239,7 +239,8 @@ function M.named(self, spec)
     local counts = WHOLE[data_type] and (not stat.kind or stat.kind == "counter") and
       (not stat.meta or stat.kind or stat.meta == "cnt" or stat.meta == "bytes" or stat.meta == "bits" or
       stat.meta == "t_acc")
-    k.types[stat.name] = { type = data_type, place = self.own and i - 1, number = WHOLE[data_type] or REAL[data_type], real = REAL[data_type],
+    k.types[stat.name] = { type = data_type, place = self.own and i - 1, real = REAL[data_type],
+      number = WHOLE[data_type] or REAL[data_type],
       sharded = (counts or stat.parts) and shards > 1, counts = not stat.parts and (stat.kind == "counter" or counts and
       shards > 1 and data_type:sub(1, 1) == "u") }
   end
