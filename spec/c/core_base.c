@@ -206,7 +206,8 @@ check_alike(void)
 {
 	static const char *const like_cpu_stat[] = { "cpu_stat", "CPU_Stat", " cpu_stat", "cpu_stat ", "cpu-stat", "cpu  stat",
 		"-cpu.stat-", "\xd1\x81pu_stat", "\xef\xbd\x83pu_stat", "cpu_st\xc3\xa1t", "cpu_sta\xcc\x81t", "cpu_\xe2\x80\x8bstat",
-		"cpu\377stat", "cpu_stat\0more" };
+		"cpu\377stat", "cpu_stat\0more", "c\xe1\xb9\x95u_st\xe1\xba\xa1t", "cp\xcc\x81u_sta\xcc\xa3t", "c\xe2\x80\xaepu_stat",
+		"ᴄᴘᴜ_ꜱᴛᴀᴛ", "𝐜𝐩𝐮_𝓼𝓉𝒶𝔱", "ᶜᵖᵘ_ˢᵗᵃᵗ", "ⓒⓟⓤ_🅂🅃🄰🅃", "ᏟᏢՍ_ꓢꓔꓮꓔ", "ⅽᴩŭ_şťāț" };
 	static const char *const others[] = { "cpustat", "cpu_stats", "cpu_sta", "c_pu_stat", "", "_" };
 	char name[8];
 
@@ -214,6 +215,7 @@ check_alike(void)
 		CHECK(ks_are_alike(like_cpu_stat[i], like_cpu_stat[0]));
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		CHECK(!ks_are_alike(others[i], like_cpu_stat[0]));
+	CHECK(ks_are_alike("tcp6 ov", "𝕥𝗰𝘱𝟨-𝜊𝝼"));
 	CHECK(ks_are_alike("", "_-_"));
 	CHECK(ks_alike("A B C D E F G", name, sizeof(name)) == 7 && strcmp(name, "a_b_c_d") == 0);
 	CHECK(ks_alike("\xe6\x97\xa5\xe6\x9c\xac", name, 1) == 0 && name[0] == '\0');
