@@ -57,6 +57,7 @@ struct kstat_pub {
 	struct kstat_pub *next;
 };
 
+/* What lies at an offset that was checked: even the address of one outside of the mapping is undefined. */
 static inline struct ks_seg_entry *
 ks_seg_entry_at(struct kstat_pub *pub, uint64_t offset)
 {

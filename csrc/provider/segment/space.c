@@ -46,11 +46,12 @@ read_used(const struct kstat_pub *pub, uint64_t *used)
 uint64_t
 ks_seg_entry_size(struct kstat_pub *pub, uint64_t offset)
 {
-	const struct ks_seg_entry *e = ks_seg_entry_at(pub, offset);
+	const struct ks_seg_entry *e;
 	uint64_t used, size;
 
 	if (read_used(pub, &used) != 0 || offset >= used || !is_within(pub, offset, sizeof(*e)))
 		return 0;
+	e = ks_seg_entry_at(pub, offset);
 	size = *(const volatile uint64_t *)&e->size;
 	return e->magic == KS_SEG_ENTRY_MAGIC && size >= sizeof(*e) && size % KS_SEG_ALIGN == 0 &&
 	    size <= used - offset ? size : 0;
@@ -288,10 +289,11 @@ int
 ks_seg_take_storage(struct kstat_pub *pub, uint64_t used, uint64_t size)
 {
 	uint64_t from = used & ~(uint64_t)4095, end;
-	char *at = (char *)pub->header + from;
+	char *at;
 
 	if (!is_within(pub, used, size))
 		return ks_fail(ENOSPC, "the segment of %s is full (%zu bytes)", pub->name, pub->mapped);
+	at = (char *)pub->header + from;
 	/*
 	 * Storage is taken in steps. An entry that begins a step, or reaches into the next one, takes all of that. An
 	 * entry within a step takes its own pages alone, which mostly are there already.
