@@ -28,6 +28,8 @@ ks_warnings_add(struct ks_warnings *w, const char *line)
 	}
 	if (w->n >= MOST_WARNINGS)
 		return;
+	if (w->n == MOST_WARNINGS - 1)
+		line = "further lines about what cannot be read are left out";
 	if (!KS_RESERVE(w->line, w->cap, w->n + 1) || (w->line[w->n] = strdup(line)) == NULL)
 		w->lost = true;
 	else

@@ -391,24 +391,56 @@ ks_files_look(struct ks_files *files, struct ks_buf *damages)
 	return any;
 }
 
+/* Removes the first n files. */
+static void
+remove_first(struct ks_files *files, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(files->file[i].path);
+	files->n -= n;
+	if (n > 0)
+		memmove(files->file, files->file + n, files->n * sizeof(files->file[0]));
+}
+
+/* The failure of a list that has nothing but damage: the first one, and how many more there are. */
+static int
+fail_damaged(const struct ks_buf *damages)
+{
+	size_t more = 0;
+
+	for (size_t at = strlen(damages->data) + 1; at < damages->len; at += strlen(damages->data + at) + 1)
+		more++;
+	return more == 0 ? ks_fail(EBADMSG, "%s", damages->data) :
+	    ks_fail(EBADMSG, "%s; %zu more file%s damaged, and none is whole", damages->data, more,
+	    more == 1 ? " is" : "s are");
+}
+
 /* Looks at the first file and the last one: clocks that were wrong when a file began name it far from its time. */
 static int
 look_at_ends(struct ks_files *files, struct ks_buf *damages)
 {
-	for (int rc = 1; files->n > 0;) {
+	size_t from = 0; /* so many at the beginning are no recordings: they go together, for there may be many */
+
+	for (int rc = 1; files->n > from;) {
 		size_t i;
 
-		if (rc > 0)
+		if (rc > 0) {
+			remove_first(files, from);
+			from = 0;
 			sort(files);
-		i = files->file[0].is_looked_at ? files->n - 1 : 0;
+		}
+		i = files->file[from].is_looked_at ? files->n - 1 : from;
 		if (files->file[i].is_looked_at)
 			break;
 		rc = ks_file_look(&files->file[i], damages);
 		if (rc < 0)
 			return -1;
-		if (rc == 0)
+		if (rc == 0 && i == from)
+			from++;
+		else if (rc == 0)
 			ks_files_remove(files, i);
 	}
+	remove_first(files, from);
 	return 0;
 }
 
@@ -429,7 +461,7 @@ ks_files_list(struct ks_files *files, const char *paths, struct ks_buf *damages)
 	if (rc != 0 || (files->several && look_at_ends(files, damages) != 0))
 		return -1;
 	if (files->n == 0 && damages->len > 0)
-		return ks_fail(EBADMSG, "%s", damages->data);
+		return fail_damaged(damages);
 	if (files->n == 0)
 		return ks_fail(ENOENT, "%.200s: no recording in this directory", paths);
 	return 0;
