@@ -181,6 +181,15 @@ int kstat2_hist_add_value(kstat2_t *ksp, uint64_t value);
 int kstat2_hist_add_double(kstat2_t *ksp, double value);
 
 /*
+ * Adds counts that were made elsewhere, as by a program in the kernel: counts[i] values to bucket i, for n buckets (at most
+ * as many as there are). sum: of all these values; 0: not known, the middles of the buckets are taken; one that they cannot
+ * have is brought to the nearest that they can. min and max become bounds of buckets, out_of_range stays. A reader may see a
+ * part of the buckets, whose sum then fits them. Returns 0, or -1 with errno EINVAL and nothing changed (not a histogram, or
+ * one of supplied buckets; too many buckets; one that no whole number is in; 2^63 values and more), EAGAIN.
+ */
+int kstat2_hist_add_counts(kstat2_t *ksp, const uint64_t *counts, uint32_t n, uint64_t sum);
+
+/*
  * Counts the time since kstat_latency_start(), which returned `start`, in the histogram's own unit: it counts a
  * time, KSTAT2_NVMT_T_REL, of a whole number of nanoseconds (1 us is a scale of 1000000 with KSTAT2_NVMF_FRACT).
  * Operations may overlap, and end in another thread or process. Returns 0, or -1 with errno EINVAL (not a histogram, not

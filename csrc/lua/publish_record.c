@@ -3,6 +3,7 @@
  * of the record, and addresses of functions for LuaJIT's FFI; see publish.c. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <math.h>
 
 #include "kstat_blob.h"
 #include "kstat_provider.h"
@@ -206,6 +207,30 @@ box_latency(lua_State *L)
 	return ks_lua_result(L, kstat_publish_queue_latency(ks_lua_checkpublished(L, 1)->ksp));
 }
 
+/* add_counts(kstat, counts, sum) -> true | nil, message, errno: counts from 1 on; what is not there is 0 */
+static int
+box_add_counts(lua_State *L)
+{
+	kstat2_t *ksp = ks_lua_checkpublished(L, 1)->ksp;
+	uint64_t sum = ks_lua_checkbits(L, 3), *counts;
+	lua_Number most = 0;
+
+	for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+		lua_Number i = lua_type(L, 4) == LUA_TNUMBER ? lua_tonumber(L, 4) : 0;
+
+		if (i < 1 || i > KSTAT2_HIST_MAX_BUCKETS || i != floor(i))
+			return ks_lua_failwith(L, EINVAL, "add_counts: an array of counts expected");
+		most = i > most ? i : most;
+	}
+	counts = ks_lua_newuserdata(L, ((size_t)most + 1) * sizeof(*counts));
+	for (int i = 0; i < (int)most; i++) {
+		lua_rawgeti(L, 2, i + 1);
+		counts[i] = lua_isnil(L, -1) ? 0 : ks_lua_checkbits(L, lua_gettop(L));
+		lua_pop(L, 1);
+	}
+	return ks_lua_result(L, kstat2_hist_add_counts(ksp, counts, (uint32_t)most, sum));
+}
+
 /*
  * methods(kstat, table [, which]): enters the functions of its kind into the table -> pointer to the
  * record, to the kstat | nil, message, errno; which: of a timer the name, of a histogram true for a latency
@@ -331,6 +356,7 @@ void
 ks_lua_add_publish_record(lua_State *L)
 {
 	static const luaL_Reg module_functions[] = {
+		{ "add_counts", box_add_counts },
 		{ "latency", box_latency },
 		{ "methods", box_methods },
 		{ "now", latency_now },

@@ -14,8 +14,8 @@
  *
  * A reader copies the word (commit a), then the buckets, then the word again (commit b) with the log. The buckets have
  * each update up to a, and none after b + 1, which may be under way. The entries from a + 1 to b say what
- * those buckets held at b, and entry b + 1, if it is there, what that bucket held before it. More updates than the log
- * holds: the reader begins again. See source/segment/read_record.c. SPDX-License-Identifier: MIT
+ * those buckets held at b, and entry b + 1, if it is there, what that bucket holds after it: whoever locks next commits
+ * it, so that it counts already. More updates than the log holds: the reader begins again. See source/segment/read_record.c. SPDX-License-Identifier: MIT
  */
 #ifndef PROVIDER_HIST_H
 #define PROVIDER_HIST_H
@@ -146,6 +146,14 @@ ks_hist_add(const struct ks_hist_place *p, uint32_t bucket, uint64_t value, bool
 
 /* Counts a value that is none, as out of range alone. 0, or -1 with errno EAGAIN. */
 int ks_hist_refuse(const struct ks_hist_place *p);
+
+/*
+ * Adds counts to n buckets, each by a commit of its own under one lock: at every one of them counts and sums fit. `sum` is
+ * that of all values that are added, and 0 if it is not known; one that they cannot have is brought to the nearest that
+ * they can. 0, or -1 with errno EINVAL (a bucket that no whole number is in, or 2^63 values and more), EAGAIN.
+ */
+int ks_hist_add_counts(const struct ks_hist_place *p, const struct ks_hist_layout *l, const uint64_t *counts, uint32_t n,
+    uint64_t sum);
 
 /* Copies the counts and the sums, in the writer's own process. 0, or -1 with errno EAGAIN. */
 int ks_hist_copy(const struct ks_hist_place *p, uint64_t *to, struct ks_hist_sums *sums);

@@ -141,6 +141,22 @@ kstat2_hist_add_double(kstat2_t *ksp, double value)
 	return value >= 0x1p63 && value < 0x1p64 ? add(ksp, h, (uint64_t)value) : refuse(ksp, h, value);
 }
 
+int
+kstat2_hist_add_counts(kstat2_t *ksp, const uint64_t *counts, uint32_t n, uint64_t sum)
+{
+	struct ks_histogram *h = histogram_of(ksp, "kstat2_hist_add_counts");
+
+	if (h == NULL)
+		return -1;
+	if (counts == NULL || n > h->layout.n)
+		return ks_fail(EINVAL, "%s:%d:%s has %u buckets, not %u", ksp->ks_module, ksp->ks_instance,
+		    ksp->ks_name, h->layout.n, counts == NULL ? 0 : n);
+	if (h->supplied != NULL)
+		return ks_fail(EINVAL, "%s:%d:%s counts in buckets of the caller's own: add to those", ksp->ks_module,
+		    ksp->ks_instance, ksp->ks_name);
+	return h->place.hist == NULL ? not_installed(ksp) : ks_hist_add_counts(&h->place, &h->layout, counts, n, sum);
+}
+
 hrtime_t
 kstat_latency_start(void)
 {

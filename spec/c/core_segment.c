@@ -420,6 +420,45 @@ histograms(kstat_pub_t *pub)
 	kstat2_delete(h);
 }
 
+static uint64_t
+value_of(kstat_t *k, const char *stat)
+{
+	return ((kstat_named_t *)kstat_data_lookup(k, stat))->value.ui64;
+}
+
+/* Counts that were made elsewhere: sums that fit them, and nothing of what does not fit. */
+static void
+bulk_counts(kstat_pub_t *pub)
+{
+	uint64_t counts[6] = { 0, 3, 0, 2, 0, 0 }; /* 0, 1, 2, 3-4, 5-8, 9-16 */
+	kstat2_t *h = kstat_publish_latency(pub, "my_drv", 1, "bulk", NULL, 0, NULL, 0, 1, 16);
+	kstat2_t *narrow = kstat_publish_latency(pub, "my_drv", 1, "narrow", NULL, 0, NULL, 4, 1, 16);
+	kstat_t *k;
+
+	CHECK(h != NULL && narrow != NULL);
+	CHECK(kstat2_hist_add_counts(h, counts, 6, 9) == -1 && errno == EINVAL);
+	CHECK(kstat2_install(h) == 0 && kstat2_install(narrow) == 0);
+	CHECK(kstat2_hist_add_counts(h, counts, 6, 9) == 0);
+	CHECK(kstat2_hist_add_value(h, 7) == 0);
+	k = read_kstat("my_drv", 1, "bulk");
+	CHECK(value_of(k, "sum") == 16 && value_of(k, "min") == 1 && value_of(k, "max") == 7);
+	CHECK(((kstat_named_t *)kstat_data_lookup(k, "buckets"))->value.string.addr.ints[3] == 2);
+	CHECK(kstat2_hist_add_counts(h, counts, 6, 1000) == 0 && kstat2_hist_add_counts(h, counts, 6, 1) == 0 &&
+	    kstat2_hist_add_counts(h, counts, 4, 0) == 0 && kstat2_hist_add_counts(h, counts, 0, 5) == 0);
+	k = read_kstat("my_drv", 1, "bulk");
+	CHECK(value_of(k, "sum") == 16 + 11 + 9 + 10 && value_of(k, "out_of_range") == 0);
+	CHECK(kstat2_hist_add_counts(h, counts, 7, 0) == -1 && errno == EINVAL);
+	CHECK(kstat2_hist_add_counts(h, NULL, 1, 0) == -1 && errno == EINVAL);
+	CHECK(kstat2_hist_add_counts(NULL, counts, 1, 0) == -1 && errno == EINVAL);
+	CHECK(kstat2_hist_add_counts(narrow, counts, 6, 0) == -1 && errno == EINVAL); /* between 1 and 2 */
+	counts[1] = UINT64_MAX;
+	CHECK(kstat2_hist_add_counts(h, counts, 6, 0) == -1 && errno == EINVAL);
+	k = read_kstat("my_drv", 1, "bulk");
+	CHECK(value_of(k, "sum") == 46);
+	kstat2_delete(h);
+	kstat2_delete(narrow);
+}
+
 static struct ks_seg_entry *
 entry_of(kstat_t *p)
 {
@@ -961,6 +1000,7 @@ main(int argc, char **argv)
 	most_shards(pub);
 	records(pub);
 	histograms(pub);
+	bulk_counts(pub);
 	too_many_buckets();
 	dead_writer();
 	again(pub);

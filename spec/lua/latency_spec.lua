@@ -150,6 +150,27 @@ describe("pub:latency", function()
       "labels: route: string expected, got table")
   end)
 
+  it("adds counts that were made elsewhere in one call, or nothing", function()
+    local l = latency({ lowest = 1, highest = 1000, scale = 0 })
+    assert.is_true(l:add_counts({ 0, 3, 0, 2 }, 9))
+    assert.is_true(l:add_counts({ [5] = 10 }))
+    assert.are.same({ 9 + 65, 1, 8, 0 }, sums(l))
+    assert.are.equal(15, read(l):distribution().count)
+    for problem, counts in pairs({ ["has 12 buckets, not 13"] = { [13] = 1 }, ["2^63 values and more"] = { -1 },
+        ["array of counts expected"] = { 1, x = 1 } }) do
+      local ok, message, errname = l:add_counts(counts)
+      assert.is_nil(ok)
+      assert.truthy(message:find(problem, 1, true), message)
+      assert.are.equal("EINVAL", errname)
+    end
+    assert.error_matches(function() l:add_counts(7) end, "add_counts: table expected, got number")
+    assert.has_error(function() l:add_counts({ 0.5 }) end)
+    assert.are.same({ 74, 1, 8, 0 }, sums(l))
+    local h = assert(pub:histogram({ name = "counted", type = "log2" }))
+    assert.is_true(h:add_counts({ 1, 2 }))
+    assert.are.same({ 1, 2 }, { read(h):get("buckets")[1], read(h):get("buckets")[2] })
+  end)
+
   it("goes on where one of that name was, and ends with its segment", function()
     local other = assert(kstat.publish("latency_other"))
     assert(other:latency({ name = "kept" })):add(5000)

@@ -284,20 +284,23 @@ roll_forward(const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, ui
 }
 
 /*
- * The update after commit `to` may have been under way when the buckets were copied: takes it back. While its entry is
- * not whole its bucket is as it was; but an entry that is not whole may also be a later one in the same place, as
+ * The update after commit `to` may have been under way when the buckets were copied: it counts if its entry is whole, as
+ * whoever locks next commits it (ks_hist_finish()). While its entry is not whole its bucket is as it was; but an entry that is not whole may also be a later one in the same place, as
  * the word tells then. False if so.
  */
 static bool
-roll_back(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, uint32_t to)
+take_begun(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, uint32_t to,
+    struct ks_hist_sums *sums)
 {
 	uint32_t seq = (to + 1) & KS_WORD_SEQ_MASK;
 	struct ks_hist_entry e;
 	uint64_t word;
 
 	if (get_entry(k, log, seq, &e)) {
-		if (e.key >> 32 == seq)
-			set_bucket(k, bucket, &e, e.count - 1);
+		if (e.key >> 32 == seq) {
+			set_bucket(k, bucket, &e, e.count);
+			*sums = e.sums;
+		}
 		return e.key >> 32 == seq || e.key >> 32 == ((seq - k->e.log) & KS_WORD_SEQ_MASK);
 	}
 	atomic_thread_fence(memory_order_acquire);
@@ -330,7 +333,7 @@ copy_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const uint64_t 
 		return short_file(f, k);
 	after = word_of(head);
 	if (!roll_forward(k, log, bucket, KS_WORD_SEQ(before), KS_WORD_SEQ(after), sums) ||
-	    !roll_back(f, k, log, bucket, KS_WORD_SEQ(after)))
+	    !take_begun(f, k, log, bucket, KS_WORD_SEQ(after), sums))
 		return 0;
 	if (!ks_hist_sums_fit(&k->hist, bucket, k->hist.n, sums))
 		return ks_fail(EBADMSG, "%s:%d:%s: its counts and sums in %s do not fit", k->e.module, k->e.instance,

@@ -35,6 +35,14 @@ local function buckets_of(pub, spec)
   return spec.buckets
 end
 
+--- Adds values that were counted elsewhere, as `latency:add_counts` does.
+-- @tparam {integer,...} counts of the first bucket, of the second, …
+-- @tparam[opt] integer sum of all these values; default: that of the middles of their buckets
+-- @treturn boolean true
+-- @fails "EINVAL" as `latency:add_counts`
+-- @function histogram:add_counts
+histogram_methods.add_counts = latency.add_counts
+
 --- Creates a histogram, see `kstat2_create_histogram(9F)`.
 -- @tparam published_spec spec beside the common fields:
 --

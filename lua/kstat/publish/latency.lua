@@ -46,6 +46,23 @@ end
 
 M.add = latency_methods.add
 
+--- Adds values that were counted elsewhere, many buckets in one call: `kstat2_hist_add_counts(3)`.
+-- @tparam {integer,...} counts of the first bucket, of the second, …, as the statistic `buckets` has them
+-- @tparam[opt] integer sum of all these values; default: that of the middles of their buckets
+-- @treturn boolean true
+-- @fails "EINVAL" more buckets than there are, one that no whole number is in, or 2^63 values and more: nothing is added
+-- @usage local h = assert(kstat.publish("shop")):latency({ name = "answers", lowest = 1, highest = 16, scale = 0 })
+-- h:add_counts({ 0, 3, 0, 2 }, 9)  -- three times 1, and twice a number from 3 to 4
+-- @function latency:add_counts
+function latency_methods.add_counts(self, counts, sum)
+  if type(counts) ~= "table" then
+    check.usage("add_counts: table expected, got %s", type(counts))
+  end
+  return core.add_counts(self.box, counts, check.integer(sum or 0, "sum", 0))
+end
+
+M.add_counts = latency_methods.add_counts
+
 local function check_time(self, name)
   if not self.is_time then
     check.usage("%s: %s counts %s, no times", name, tostring(self), self.unit)
