@@ -91,6 +91,12 @@ LUA51_CFLAGS := $(shell $(PKG_CONFIG) --cflags luajit 2>/dev/null || $(PKG_CONFI
 HTTP_LIBS    := $(shell $(PKG_CONFIG) --libs libmicrohttpd gnutls libcrypt 2>/dev/null)
 HTTP_SRC     := $(wildcard csrc/http/*.c) csrc/lua/http/module.c
 
+# kstat.bpf is built where clang, which makes its programs for the kernel, and libbpf are.
+BPF_LIBS     := $(if $(shell command -v $(CLANG)),$(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null))
+BPF_SRC      := csrc/bpf/loader.c csrc/lua/bpf/module.c
+BPF_OBJECT   := $(BUILD)/obj/bpf/latency.bpf.o
+BPF_OBJ      := $(BUILD)/obj/model/exponential.o $(BUILD)/obj/lua54/check.o $(BUILD)/obj/lua54/compat.o
+
 PAGE     := lua/kstat/page/text.lua
 
 O        := $(BUILD)/obj
@@ -106,7 +112,8 @@ LIB      := $(BUILD)/lib/libkstat.so.$(SO_MAJOR)
 MODULES  := $(BUILD)/lib/lua/5.4/kstat/core.so \
             $(if $(LUA51_CFLAGS),$(BUILD)/lib/lua/5.1/kstat/core.so) \
             $(LUAS:%=$(BUILD)/lib/lua/%/kstat/core.so) \
-            $(if $(HTTP_LIBS),$(BUILD)/lib/lua/5.4/kstat/http.so)
+            $(if $(HTTP_LIBS),$(BUILD)/lib/lua/5.4/kstat/http.so) \
+            $(if $(BPF_LIBS),$(BUILD)/lib/lua/5.4/kstat/bpf.so)
 # What programs are linked with, and the same with all functions, of which modules, the host and specs are made.
 ARCHIVE  := $(BUILD)/lib/libkstat.a
 INTERNAL := $(O)/libkstat.a
@@ -117,7 +124,8 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 comma := ,
 
 .PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
-all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua
+all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua \
+     $(if $(BPF_LIBS),,$(O)/without-bpf)
 
 # --- objects ------------------------------------------------------------------
 QUIET    = @printf '%-5s %s\n' $(1) '$@';
@@ -152,6 +160,15 @@ $(BUILD)/lib/lua/5.1/kstat/core.so: $(LUA51_OBJ) $(INTERNAL)
 $(BUILD)/lib/lua/5.4/kstat/http.so: $(HTTP_SRC) $(wildcard csrc/http/*.h)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(LUA54_CFLAGS) -shared \
 	    $(LDFLAGS) -o $@ $(HTTP_SRC) $(HTTP_LIBS) -lz
+# The programs for the kernel, whose types are found when they are loaded: it is made on any machine, for all kernels.
+$(BPF_OBJECT): csrc/bpf/latency.bpf.c csrc/bpf/fields.h csrc/bpf/latency.h
+	$(call QUIET,BPF) mkdir -p $(@D) && $(CLANG) -target bpf -mcpu=v3 -O2 -g $(filter-out -Wmissing-prototypes -Wstrict-prototypes,$(WARNINGS)) -Icsrc \
+	    -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+$(BUILD)/lib/lua/5.4/kstat/bpf.so: $(BPF_SRC) $(BPF_OBJECT) $(BPF_OBJ) csrc/bpf/loader.h csrc/bpf/latency.h
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) $(CPP_ALL) $(CPPFLAGS) $(C_ALL) $(CFLAGS) $(LUA54_CFLAGS) -shared $(LDFLAGS) \
+	    -DLATENCY_OBJECT='"$(BPF_OBJECT)"' -o $@ $(BPF_SRC) $(BPF_OBJ) $(BPF_LIBS)
+$(O)/without-bpf:
+	@mkdir -p $(@D) && touch $@ && echo "kstatlua latency is not built: it needs clang and libbpf (Debian: clang libbpf-dev)"
 # The module for a further Lua, $(1); Debian's pkg-config knows it as lua$(1).
 define FURTHER_LUA
 $(O)/lua$(1)/%.o: csrc/lua/%.c
