@@ -1,0 +1,434 @@
+--- latency: counts in the kernel, by BPF, how long disks, CPUs, connections and children take; root starts it.
+-- It publishes kstats of the modules latency and exits until it ends; see doc/latency.md. Exit status: 0, 2 the command
+-- line was wrong, 3 the kernel does not let it, or another one runs. SPDX-License-Identifier: MIT
+local kstat = require("kstat")
+local interval = require("kstat.options.interval")
+local options = require("kstat.options")
+local tool = require("kstat.tool")
+
+local USAGE = [=[
+usage: kstatlua latency [--groups] [disk] [cpu] [connect] [exits] [interval [count]]
+
+  --groups    the run queue also by control group
+  -h, --help  this
+
+Counts in the kernel, until it is interrupted, and publishes every interval seconds (1), count times:
+  disk        how long requests waited for a disk and were served, by disk and kind of request
+  cpu         how long tasks waited for a CPU
+  connect     how long TCP connections took to come about, or to fail
+  exits       which processes ended, by command and parent, how long they lived and what CPU time they had
+Without any of these, all. It takes root, or CAP_BPF and CAP_PERFMON.
+Read it with:  kstat -p latency::, kstat -a 'p99(buckets)' -m latency, iostat -x --latency
+]=]
+
+local OPTIONS = options.command({ { nil, "groups" }, { "h", "help", final = true } })
+local AREAS = { "disk", "cpu", "connect", "exits" }
+local MOST_GROUPS, MOST_DISKS, MOST_EXITS = 1000, 1024, 64
+local EXITS_KEPT = 60 -- seconds that a pair is among the busiest, and how long the kernel keeps it without exits
+local stop = tool.stop
+
+local function wrong(message)
+  stop(2, message .. "; 'kstatlua latency --help' explains")
+end
+
+--- Returns what is counted as a set, the interval and the count.
+local function read_arguments(words)
+  local given, problem = options.read(OPTIONS, words)
+  if not given then
+    wrong(problem)
+  elseif given.help then
+    tool.show(USAGE)
+  end
+  local operands, seconds, count = interval.split(given.operands)
+  if not operands then
+    wrong(seconds)
+  end
+  local known, wanted = {}, {}
+  for _, area in ipairs(AREAS) do
+    known[area], wanted[area] = true, #operands == 0
+  end
+  for _, word in ipairs(operands) do
+    if not known[word] then
+      wrong(("there is no '%s' to count: it is disk, cpu, connect or exits"):format(word))
+    end
+    wanted[word] = true
+  end
+  if given.groups and not wanted.cpu then
+    wrong("--groups is about cpu")
+  end
+  wanted.groups = given.groups and MOST_GROUPS or 0
+  return wanted, seconds or 1, count
+end
+
+-- --- what may be done, and what exists --------------------------------------------------------
+
+local function read_file(path)
+  local f = io.open(path)
+  local text = f and f:read("a")
+  return f and f:close() and text or nil
+end
+
+-- Ends the command unless it has the capabilities: what the kernel answers without them says less.
+local function check_capabilities()
+  local effective = tonumber((read_file("/proc/self/status") or ""):match("CapEff:%s*(%x+)") or "ffffffffffffffff", 16)
+  local function has(bit)
+    return effective >> bit & 1 == 1
+  end
+  local is_admin, lacks = has(21), {}
+  for bit, name in pairs({ [38] = "CAP_PERFMON", [39] = "CAP_BPF" }) do
+    lacks[#lacks + 1] = not is_admin and not has(bit) and name or nil
+  end
+  table.sort(lacks)
+  if lacks[1] then
+    stop(3, ("no %s: root may do this, or the service kstat-latency"):format(table.concat(lacks, " and no ")))
+  end
+end
+
+local REMEDIES = {
+  EPERM = "not permitted although the capabilities are there: in a container or a user name space, or forbidden by "
+    .. "/sys/kernel/security/lockdown; start it on the machine itself",
+  ESRCH = "a kernel with CONFIG_DEBUG_INFO_BTF has it", ENOTSUP = "it is too old for this, or made without it",
+  EACCES = "the kernel refuses them; it is another one than they are made for (5.10 and later)",
+  ENOMEM = "not enough memory", E2BIG = "more memory than the kernel gives",
+}
+
+-- Returns what exists of disks: how many were ever used, slots for the tags of all, their queues, and whether one has
+-- no requests.
+local function look_at_disks()
+  local used, slots, queues, bios = 0, 0, 0, false
+  for line in (read_file("/proc/diskstats") or ""):gmatch("[^\n]+") do
+    local name, reads, writes = line:match("^%s*%d+%s+%d+%s+(%S+)%s+(%d+)%s+%d+%s+%d+%s+%d+%s+(%d+)")
+    local directory = name and "/sys/block/" .. name:gsub("/", "!")
+    local tags = directory and read_file(directory .. "/queue/nr_requests")
+    if tags then -- else it is a partition
+      local hardware = 0
+      queues = queues + 1
+      used = used + ((reads ~= "0" or writes ~= "0") and 1 or 0)
+      while true do
+        local n = read_file(("%s/mq/%d/nr_tags"):format(directory, hardware))
+        if not n then
+          break
+        end
+        hardware, tags = hardware + 1, math.max(tonumber(tags), tonumber(n), 256)
+      end
+      slots, bios = slots + hardware * tags, bios or hardware == 0
+    end
+  end
+  return used, slots, queues, bios
+end
+
+-- --- publishing -------------------------------------------------------------------------------
+
+local LOSSES = {
+  disk = "requests of disks that were not counted: too many disks or tags; the programs are then loaded anew",
+  bio = "requests of disks without queues that were not counted: too many at once",
+  connect = "connections that were not timed: too many at once",
+  exit = "exits that are in the sums alone: too many commands",
+  switch = "waits that were not counted: no memory", unseen = "requests that began before they were looked for",
+  accept = "connections accepted whose time is not known: a SYN-ACK was sent again, or a cookie",
+  histogram = "histograms that could not be published: too many, or no space",
+}
+
+local OUTCOMES = { [0] = "connect", "accept", "refused", "timeout", "failed" }
+local OPERATIONS = { [0] = "read", "write", "flush", "discard" }
+local DISK = "%s of each request; %s"
+local PARTS = { [0] = { "queue", "from its beginning until the disk gets it; a wait for io.max comes before" },
+  { "device", "from when the disk gets it until it is done; the empty write that diskstats has for an fsync is none" } }
+
+-- A name of a kstat may have no more than 30 bytes, and no characters that mean something in a selector.
+local function name_of(text, ...)
+  text = text:gsub("[%c:,*?%[%]]", "_")
+  return table.concat({ text, ... }, ","):sub(1, 30)
+end
+
+local function key_of(instance, name)
+  return ("%d:%s"):format(instance, name)
+end
+
+local Publisher = {}
+Publisher.__index = Publisher
+
+-- Publishes what the programs do.
+local function open_publisher(wanted)
+  local pub, message, errname = kstat.publish("latency", { capacity = 2 ^ 28 })
+  if not pub then
+    stop(3, errname == "EBUSY" and "another one runs: 'kstat -p latency:0:latency' is its" or message)
+  end
+  local statistics = { { name = "copies", kind = "counter", desc = "times that what is counted was published" },
+    { name = "loads", kind = "counter", desc = "times that the programs were loaded" } }
+  for name, desc in pairs(LOSSES) do
+    statistics[#statistics + 1] = { name = "lost_" .. name, kind = "counter", desc = desc }
+  end
+  table.sort(statistics, function(a, b) return a.name < b.name end)
+  for _, area in ipairs(AREAS) do
+    statistics[#statistics + 1] = { name = area, kind = "gauge", meta = "state", value = wanted[area] and 1 or 0,
+      desc = "1: this is counted" }
+  end
+  local self = setmetatable({ pub = pub, wanted = wanted, boxes = {}, lost = {}, before = {}, pairs = {},
+    numbers = 0, instances = {},
+    rows = {}, by_row = {} }, Publisher)
+  self.state = assert(pub:named({ name = "latency", shards = 1, statistics = statistics }))
+  if wanted.exits then
+    self.sums = assert(pub:named({ module = "exits", name = "exits", class = "exits", shards = 1,
+      statistics = self.exit_statistics({ "lost", desc = "exits that are in these sums alone: too many commands" }) }))
+  end
+  return self
+end
+
+-- Publishes a histogram for a row of the programs; one that is there goes on.
+function Publisher:histogram(kind, row, instance, name, class, labels, desc)
+  local key = key_of(instance, name)
+  local k, message = self.boxes[key]
+  if not k then
+    k, message = self.pub:latency({ name = name, instance = instance, class = class, labels = labels, desc = desc,
+      unit = "ns", scale = 4, lowest = 1, highest = 1000000000000, dense = true })
+    if not k then
+      self:lose("histogram", 1)
+      tool.warn(("latency:%d:%s is not published: %s"):format(instance, name, message))
+      self.programs:publish(kind, row)
+      return
+    end
+    self.boxes[key] = k
+  end
+  self.programs:publish(kind, row, k.box)
+  return k
+end
+
+function Publisher:lose(what, n)
+  self.lost[what] = (self.lost[what] or 0) + n
+  self.state:add("lost_" .. what, n)
+end
+
+-- The disk's number among the machine's kstats.
+function Publisher:instance_of(disk)
+  if not self.instances[disk] then
+    local ks = kstat.open({ machine = true })
+    for _, k in ipairs(ks and ks:select({ class = "disk" }) or {}) do
+      self.instances[k.name] = k.instance
+    end
+    self.instances[disk] = self.instances[disk] or 0
+  end
+  return self.instances[disk]
+end
+
+local fresh = {}
+
+function fresh.disk(self, row, disk)
+  local operation, part = OPERATIONS[row // 2 % 4], PARTS[row % 2]
+  self:histogram("disk", row, self:instance_of(disk), name_of(disk, operation, part[1]), "disk_latency",
+    { device = disk, operation = operation, part = part[1] }, DISK:format(part[1], part[2]))
+end
+
+function fresh.cpu(self, row)
+  self:histogram("cpu", row, row, "runq", "runq_latency", nil, "how long tasks waited in the run queue for this CPU")
+end
+
+function fresh.group(self, row)
+  local group = self.by_row[row] or { id = 0, path = "(others)" }
+  self:histogram("group", row, group.id & 0x7fffffff, row == 0 and "runq,others" or name_of("runq", group.path),
+    "runq_latency_group", { cgroup = group.path }, "how long the group's tasks waited in run queues")
+end
+
+function fresh.connect(self, row)
+  local outcome, family = OUTCOMES[row // 4], row // 2 % 2 == 1 and "tcp6" or "tcp"
+  local is_other = row % 2 == 1
+  self:histogram("connect", row, 0, name_of(outcome, family, is_other and "others" or nil), "connect_latency",
+    { outcome = row // 4 < 2 and "established" or outcome, side = outcome == "accept" and "server" or "client",
+      family = family, namespace = is_other and "others" or "own" },
+    outcome == "accept" and "from the SYN-ACK to the answer" or "from the SYN to the end of the attempt")
+end
+
+-- --- exits ------------------------------------------------------------------------------------
+
+function Publisher.exit_statistics(...)
+  local list = {
+    { "exits", desc = "processes that ended" }, { "failed", desc = "of these, with another status than 0" },
+    { "killed", desc = "of these, by a signal" },
+    { "lifetime", unit = "ns", meta = "t_acc", desc = "how long they had lived, all together" },
+    { "cputime", unit = "ns", meta = "t_acc", desc = "CPU time that they had had, all together" }, ...
+  }
+  for i, s in ipairs(list) do
+    list[i] = { name = s[1], kind = not s.type and "counter" or nil, unit = s.unit, meta = s.meta, desc = s.desc,
+      type = s.type }
+  end
+  return list
+end
+
+local COUNTERS = { "exits", "failed", "killed", "lifetime", "cputime" }
+
+local function set_counters(k, e)
+  for _, name in ipairs(COUNTERS) do
+    k:set(name, e[name])
+  end
+end
+
+local function add_pair(self, e)
+  self.numbers = self.numbers + 1
+  return self.pub:named({ module = "exits", instance = self.numbers, name = name_of(e.command, name_of(e.parent)),
+    class = "exits_command", shards = 1, statistics = self.exit_statistics(
+      { "command", type = "string", desc = "its name" },
+      { "parent", type = "string", desc = "the name of who started it" }) })
+end
+
+-- Publishes the pairs that had the most exits in the last minute, and lets the kernel forget those that had none.
+function Publisher:copy_exits(now)
+  local sums, list = self.programs:exits()
+  local busiest = {}
+  set_counters(self.sums, sums)
+  for _, e in ipairs(list) do
+    local key = e.command .. "\0" .. e.parent
+    local known = self.pairs[key]
+    if not known then
+      known = { since = now, then_exits = 0, seen = e.exits, at = now }
+      self.pairs[key] = known
+    elseif known.seen ~= e.exits then
+      known.seen, known.at = e.exits, now
+    end
+    if now - known.since >= EXITS_KEPT then
+      known.recent, known.since, known.then_exits = e.exits - known.then_exits, now, e.exits
+    end
+    if now - known.at >= 2 * EXITS_KEPT then
+      self.programs:forget(e.command, e.parent)
+      if known.k then
+        known.k:delete()
+      end
+      self.pairs[key] = nil
+    else
+      known.rank = math.max(e.exits - known.then_exits, known.recent or 0)
+      busiest[#busiest + 1] = { known, e }
+    end
+  end
+  table.sort(busiest, function(a, b) return a[1].rank > b[1].rank end)
+  for i, both in ipairs(busiest) do
+    local known, e = both[1], both[2]
+    if i > MOST_EXITS then
+      if known.k then
+        known.k:delete()
+        known.k = nil
+      end
+    else
+      if not known.k then
+        known.k = add_pair(self, e)
+        if known.k then
+          known.k:set("command", e.command)
+          known.k:set("parent", e.parent)
+        end
+      end
+      if known.k then
+        set_counters(known.k, e)
+      end
+    end
+  end
+end
+
+-- --- control groups ---------------------------------------------------------------------------
+
+-- Gives rows to the groups that there are, at most MOST_GROUPS; those of groups that went are free again. Waits of a
+-- group without a row count in row 0.
+function Publisher:look_at_groups(bpf)
+  local root = (read_file("/proc/self/mounts") or ""):match("%S+ (%S+) cgroup2 ")
+  local there, free = root and bpf.groups(root, MOST_GROUPS + 1) or {}, {}
+  for id, row in pairs(self.rows) do
+    if there[id] ~= self.by_row[row].path then
+      self.programs:group(id, 0)
+      self.programs:publish("group", row)
+      local key = key_of(id & 0x7fffffff, name_of("runq", self.by_row[row].path))
+      if self.boxes[key] then
+        self.boxes[key]:delete()
+      end
+      self.boxes[key], self.rows[id], self.by_row[row] = nil, nil, nil
+    end
+  end
+  for row = MOST_GROUPS, 1, -1 do
+    free[#free + 1] = not self.by_row[row] and row or nil
+  end
+  for id, path in pairs(there) do
+    local row = not self.rows[id] and table.remove(free)
+    if row and self.programs:group(id, row) then
+      self.rows[id], self.by_row[row] = row, { id = id, path = path }
+      fresh.group(self, row)
+    elseif row == nil then
+      tool.warn(("more than %d control groups: the others are together in runq,others"):format(MOST_GROUPS))
+    end
+  end
+end
+
+-- --- the command ------------------------------------------------------------------------------
+
+local function load_module()
+  local ok, bpf = pcall(require, "kstat.bpf")
+  if not ok then
+    stop(3, "the module kstat.bpf cannot be loaded; it is built where clang and libbpf are (Debian: the package "
+      .. "kstat-latency has it)")
+  end
+  return bpf
+end
+
+-- Loads the programs, sized by what there is.
+function Publisher:load(bpf)
+  local wanted = self.wanted
+  local used, slots, queues, bios = look_at_disks()
+  local programs, why, errname = bpf.open({ disk = wanted.disk, cpu = wanted.cpu, connect = wanted.connect,
+    exits = wanted.exits, groups = wanted.groups, bios = bios, disks = math.min(used + 8, MOST_DISKS),
+    slots = slots + slots // 4 + 1024, queues = math.max(1024, 4 * queues) })
+  if not programs then
+    stop(3, ("%s: %s"):format(why, REMEDIES[errname] or errname))
+  end
+  self.programs = programs
+  self.before, self.loaded = {}, kstat.hrtime()
+  self.state:add("loads", 1)
+end
+
+-- Counts what the programs say is lost, and says it. Where disks had no place, the programs are loaded anew, with place
+-- for those that are there now, at most once a minute.
+function Publisher:copy_losses(bpf, now)
+  for name, n in pairs(self.programs:losses()) do
+    local more = n - (self.before[name] or 0)
+    self.before[name] = n
+    if more > 0 then
+      self:lose(name, more)
+      tool.warn(LOSSES[name])
+    end
+  end
+  if (self.before.disk or 0) > 0 and now - self.loaded >= 60 then
+    self.programs:close()
+    self:load(bpf)
+    self.rows, self.by_row = {}, {}
+  end
+end
+
+local function main()
+  local wanted, seconds, count = read_arguments(arg)
+  check_capabilities()
+  local bpf = load_module()
+  local self = open_publisher(wanted)
+  self:load(bpf)
+  if wanted.connect then
+    fresh.connect(self, 0)
+  end
+  local looked
+  for _ in kstat.every(seconds, count) do
+    local now = kstat.hrtime()
+    if wanted.groups > 0 and (not looked or now - looked >= 5) then
+      looked = now
+      self:look_at_groups(bpf)
+    end
+    for _, row in ipairs(self.programs:fresh()) do
+      fresh[row[1]](self, row[2], row[3])
+    end
+    local _, failed = self.programs:copy()
+    if failed > 0 then
+      tool.warn("some histograms could not be updated in time; they are the next time")
+    end
+    if wanted.exits then
+      self:copy_exits(now)
+    end
+    self:copy_losses(bpf, now)
+    self.state:add("copies", 1)
+  end
+  self.programs:close()
+  self.pub:close()
+  return 0
+end
+
+return tool.run("latency", main)
