@@ -183,18 +183,6 @@ programs_publish(lua_State *L)
 	return 0;
 }
 
-/* Stand-in. */
-static int
-kstat2_hist_add_counts(kstat2_t *ksp, const uint64_t *counts, uint32_t n, uint64_t sum)
-{
-	(void)sum;
-	for (u32 i = 0; i < n; i++)
-		for (u64 j = 0; j < counts[i]; j++)
-			if (kstat2_hist_add_value(ksp, ks_exponential_root[(i - 2 + 1) % 16 * 16] >> (63 - (i - 2 + 1) / 16)) != 0)
-				return -1;
-	return 0;
-}
-
 static int
 add_counts(kstat_t *ksp, u64 *more)
 {
