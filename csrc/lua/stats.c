@@ -289,10 +289,11 @@ push_stat(lua_State *L, const struct ks_sb *sb, const struct ks_voi *voi, const 
 static const struct ks_vs *
 find_stat(lua_State *L, const struct ks_sb *sb, int i, const struct ks_voi **voi)
 {
-	const char *stat = luaL_checkstring(L, i + 1);
 	const struct ks_vs *vs = NULL;
+	const char *stat;
 
 	*voi = ks_sb_find(sb, check_id(L, i));
+	stat = luaL_checkstring(L, i + 1);
 	for (int st = 0; *voi != NULL && st < VS_NUM_STYPES; st++) {
 		if (strcasecmp(ks_stypes[st], stat) == 0)
 			vs = ks_sb_find_vs(sb, *voi, st);

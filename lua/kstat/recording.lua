@@ -136,4 +136,6 @@ function writer:close()
   end
 end
 
+require("kstat.base.mistake").guard(writer, writer, "recording")
+
 return require("kstat.base.guess").within("kstat.recording", recording)

@@ -49,4 +49,35 @@ function mistake.blame(f, ...)
   return result
 end
 
+local function all(...)
+  return ...
+end
+
+--- Lets the methods of a class, also those that are assigned later, raise at the script's line where `self` is not of
+-- it.
+-- @tparam table methods
+-- @tparam table meta the metatable of the objects
+-- @string kind what they are
+-- @treturn table methods as they are without that
+function mistake.guard(methods, meta, kind)
+  local plain = {}
+  local function add(_, name, f)
+    local function guarded(self, ...)
+      if getmetatable(self) ~= meta then
+        core.usage(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, type(self)))
+      end
+      return all(f(self, ...)) -- no tail call, which would leave no trace of how the script called
+    end
+    plain[name] = f
+    rawset(methods, name, guarded)
+  end
+  for name, f in pairs(methods) do
+    if type(f) == "function" then
+      add(methods, name, f)
+    end
+  end
+  (getmetatable(methods) or {}).__newindex = add
+  return plain
+end
+
 return mistake

@@ -58,8 +58,6 @@ function blob_methods.snapshot(self)
   return require("kstat.stats").from_bytes(bytes)
 end
 
-local blob_meta = object.class(blob_methods)
-
 function blob_methods.delete(self)
   for name in pairs(blob_methods) do
     self[name] = nil -- the closures, which hold the blob's address
@@ -122,6 +120,7 @@ if library.fn then
   blob_methods.update, blob_methods.add = updater(false), updater(true)
 end
 
+local blob_meta = object.class(blob_methods)
 local blob_fields = check.with_header("template", "vois", "shards")
 local voi_fields = check.set("unit", "desc")
 

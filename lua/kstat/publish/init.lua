@@ -50,12 +50,7 @@ local pub_meta = { __index = guess.within("a publication", pub_methods), __name 
 -- The kinds of kstats are modules of their own.
 for kind, create in pairs({ blob = blob.blob, named = named.named, intr = named.intr, io = queue.io,
   timer = queue.timer, histogram = histogram.histogram, latency = latency.latency, raw = raw.raw }) do
-  pub_methods[kind] = function(self, spec)
-    if getmetatable(self) ~= pub_meta then
-      check.usage("calling '%s' on bad self (it is called as pub:%s{...})", kind, kind)
-    end
-    return create(self, spec)
-  end
+  pub_methods[kind] = create
 end
 
 --- The segment's file.
@@ -110,6 +105,7 @@ function pub_methods.close(self)
   core.close(self.segment)
 end
 pub_meta.__close = pub_methods.close
+require("kstat.mistake").guard(pub_methods, pub_meta, "publication")
 
 local option_fields = check.set("private", "shared", "capacity", "process")
 

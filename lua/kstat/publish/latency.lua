@@ -10,7 +10,7 @@ local M = {} -- add: histograms have it, too
 local now = library.fn and library.fn.now or core.now
 
 local latency_methods = {}
-local latency_meta = object.class(latency_methods)
+local latency_meta, plain = object.class(latency_methods)
 local latency_fields = check.with_header("unit", "scale", "lowest", "highest", "desc", "dense",
   "labels")
 
@@ -44,7 +44,7 @@ if library.fn then
   end
 end
 
-M.add = latency_methods.add
+M.add = plain.add
 
 --- Adds values that were counted elsewhere, many buckets in one call: `kstat2_hist_add_counts(3)`.
 -- @tparam {integer,...} counts of the first bucket, of the second, …, as the statistic `buckets` has them

@@ -29,17 +29,8 @@ local function number_of(data_type, value, name)
   return value
 end
 
---- An object whose `add` is as cheap as the language allows: get it once, keep it in a local. It belongs to
--- the thread that this Lua state runs in; after a fork it finds a part of its own by itself.
--- @string statistic
--- @treturn counter
--- @fails
--- @function named:counter
--- @also intr:counter
-function named_methods.counter(self, statistic)
-  if type(self) ~= "table" or not self.counters then
-    check.usage("named kstat expected, as in k:add(statistic)")
-  end
+-- The counter of a statistic, of a kstat of either kind.
+local function counter_of(self, statistic)
   local counter = self.counters[statistic]
   if not counter then
     local message, errname
@@ -52,6 +43,15 @@ function named_methods.counter(self, statistic)
   return counter
 end
 
+--- An object whose `add` is as cheap as the language allows: get it once, keep it in a local. It belongs to
+-- the thread that this Lua state runs in; after a fork it finds a part of its own by itself.
+-- @string statistic
+-- @treturn counter
+-- @fails
+-- @function named:counter
+-- @also intr:counter
+named_methods.counter = counter_of
+
 --- Adds to a statistic; `k:counter(statistic):add(n)`.
 -- @string statistic
 -- @int[opt=1] n
@@ -60,7 +60,7 @@ end
 -- @function named:add
 -- @also intr:add
 function named_methods.add(self, statistic, n)
-  local counter, message, errname = named_methods.counter(self, statistic)
+  local counter, message, errname = counter_of(self, statistic)
   if not counter then
     return nil, message, errname
   elseif n ~= nil then
@@ -99,7 +99,7 @@ function named_methods.set(self, statistic, value)
     end
     return core.put(self.box, stat.place, n)
   end
-  local counter, message, errname = named_methods.counter(self, statistic)
+  local counter, message, errname = counter_of(self, statistic)
   if not counter then
     return nil, message, errname
   end
@@ -121,7 +121,7 @@ function named_methods.cell(self, statistic)
   return library.integer(address), own
 end
 
-local named_meta = object.class(named_methods)
+local named_meta, plain = object.class(named_methods)
 local statistic_fields = check.set("name", "type", "value", "kind", "meta", "scale", "fract", "parts", "unit", "desc")
 local named_fields = check.with_header("statistics", "shards", "writable", "dense")
 
@@ -247,7 +247,7 @@ function M.named(self, spec)
   return setmetatable(k, named_meta)
 end
 
-local intr_methods = { counter = named_methods.counter, add = named_methods.add }
+local intr_methods = { counter = plain.counter, add = plain.add }
 
 --- Counts interrupts of this kind; `k:add(kind, n)` of any.
 -- @int[opt=1] n
@@ -257,7 +257,7 @@ local intr_methods = { counter = named_methods.counter, add = named_methods.add 
 -- @also intr:soft intr:watchdog intr:spurious intr:multiple_service
 for _, name in ipairs(intr_names) do
   intr_methods[name] = function(self, n)
-    return named_methods.add(self, name, n)
+    return plain.add(self, name, n)
   end
 end
 

@@ -4,6 +4,7 @@ local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local guess = require("kstat.base.guess")
 local library = require("kstat.publish.library")
+local mistake = require("kstat.mistake")
 
 local M = {}
 
@@ -36,20 +37,22 @@ end
 -- cell() returned stays good.
 -- @function k:forget
 function M.forget(self)
+  self.record, self.address = nil, nil
   core.forget(self.box)
 end
 
--- The metatable of a kind of kstat.
+-- The metatable of a kind of kstat, and its methods as they are for other kinds, without a look at `self`.
 function M.class(methods)
-  methods.delete = M.delete
-  methods.pin, methods.forget = library.fn and M.pin, M.forget
-  return {
+  methods.delete = methods.delete or M.delete
+  methods.pin, methods.forget = library.fn and M.pin or nil, M.forget
+  local meta = {
     __index = guess.within("this published kstat", methods),
     __name = "kstat.published",
     __tostring = function(self)
       return ("%s:%d:%s"):format(self.module, self.instance, self.name)
     end,
   }
+  return meta, mistake.guard(methods, meta, "published kstat")
 end
 
 -- Creates and installs a kstat of what the caller gave, spec. prepare, a function(box) or nil, is called before the

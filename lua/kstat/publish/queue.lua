@@ -62,6 +62,7 @@ end
 
 local timer_methods = {}
 local timer_meta = { __index = require("kstat.base.guess").within("a timer", timer_methods), __name = "kstat.timer" }
+require("kstat.base.mistake").guard(timer_methods, timer_meta, "timer")
 
 if fn then
   -- Each a function of its own, so that each call site compiles to a call of one address.

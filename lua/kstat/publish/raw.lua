@@ -20,8 +20,8 @@ function raw_methods.store(self, bytes)
 end
 
 --- Creates a RAW kstat, whose bytes `k:bytes()` has.
--- @tparam published_spec spec beside the common fields: `bytes` (string, needed): at first; `layout` (string): what they
--- are, at most 31 bytes of text
+-- @tparam published_spec spec beside the common fields: `bytes` (string, needed): at first;
+-- `layout` (string): what they are, at most 31 bytes of text
 -- @treturn published.raw
 -- @fails
 -- @usage local raw = assert(pub:raw({ name = "state", bytes = ("\0"):rep(16) }))
