@@ -193,6 +193,9 @@ function picture.bars(rows, options)
   local texts, values = {}, {}
   local label_width, text_width = 0, 0
   for i, row in ipairs(rows) do
+    if type(row) ~= "table" then
+      error(("bad argument #1 to 'bars' (row %d: table expected, got %s)"):format(i, type(row)), 2)
+    end
     local v = number(row[2])
     values[i] = v
     if not v then

@@ -8,9 +8,9 @@ local COUNT = 14
 values[12] = nil
 local ffi = rawget(_G, "jit") and require("ffi")
 
--- A letter for what a call does: + it takes the value, ! it raises at the line of the script, E, R, N it returns nil, a
--- message and the errno EINVAL, ERANGE, ENOENT.
-local letters = { EINVAL = "E", ERANGE = "R", ENOENT = "N" }
+-- A letter for what a call does: + it takes the value, ! it raises at the line of the script, E, R, N, D it returns
+-- nil, a message and the errno EINVAL, ERANGE, ENOENT, ENODATA.
+local letters = { EINVAL = "E", ERANGE = "R", ENOENT = "N", ENODATA = "D" }
 local function answer(f, value)
   local ok, result, message, errname = pcall(f, value)
   if not ok then
@@ -222,6 +222,45 @@ describe("a number", function()
       ["a count"] = { function(v) local ok = h:set_buckets({ v, 0 }) return ok end, "!!!+!!++!+!!!!" },
     })
     own:close()
+  end)
+
+  it("that is an option, a time or a share has the same answer in every Lua", function()
+    local capture = assert(kstat.open("spec/vectors/kstat/host.jsonl"))
+    local blob = stats.find("numbers"):blob()
+    local disk = kstat.devstat.device({ name = "da0", read_bytes = 100 })
+    blob:update(2, 5)
+    local writable = assert(pub:named({ name = "w", writable = true, statistics = { { name = "g", kind = "gauge" },
+      { name = "i", kind = "gauge", type = "int32" }, { name = "d", kind = "gauge", type = "double" } } }))
+    ks:update()
+    local w = assert(ks:lookup("numbers", 0, writable.name))
+    local function first(f, ...)
+      local before, n = { ... }, select("#", ...) + 1
+      return function(v)
+        before[n] = v
+        local a, message, errname = f((table.unpack or unpack)(before, 1, n))
+        return a, message, errname
+      end
+    end
+    local function step(v)
+      local template = assert(stats.template("numbers" .. name()))
+      local ok, message, errname = template:add_voi(0, "v", "s64", { stats.crhist64_lin(0, 120, v) })
+      return ok, message, errname
+    end
+    local function write(key)
+      return function(v) local ok, message, errname = w:write({ [key] = v }) return ok, message, errname end
+    end
+    check({
+      ["seek"] = { first(capture.seek, capture), "!+DDDD+++D!!!!" },
+      ["every"] = { function(v) local f = kstat.every(v, 1, { chain = capture }) return f end, "!!!!!+!!!+!!+!" },
+      ["cdf"] = { first(blob.cdf, blob, 2), "E+++++++++!!!!" },
+      ["step"] = { step, "!!!E!!+!!!!!!!" },
+      ["write u64"] = { write("g"), "EEE+RE++EEE+!!" },
+      ["write i32"] = { write("i"), "EEE++ERREEE+!!" },
+      ["max"] = { function(v) local list = kstat.devstat.select({ disk }, { max = v }) return list end,
+        "!+!+!!+++!!+!!" },
+      ["decimals"] = { first(kstat.devstat.text, disk, nil, 1, "total_bytes"), "!!!+!!!!!+!!!!" },
+      ["etime"] = { first(kstat.devstat.compute, disk, nil), "++++++++++!!!!" },
+    })
   end)
 
   it("that names a kstat is whole", function()
