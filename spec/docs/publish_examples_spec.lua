@@ -82,6 +82,16 @@ describe("the example", function()
     assert.is_true(number(out, "queue:nread") > number(out, "queue:reads"))
   end)
 
+  it("template.c and devstat_modes.c show what the scripts of these names show", function()
+    for name, expected in pairs({ template = "rtt sum 500500 max 1000 p99 990\n", devstat_modes = run.shell(
+      ("%s/kstatlua -r spec/vectors/kstat/host.jsonl examples/devstat_modes.lua sd1"):format(run.bin)).out }) do
+      local r = run.shell(("cc -std=c11 -Wall -Wextra -Werror -O2 %s -Icsrc/include examples/%s.c -o %s/%s -L%s/lib " ..
+        "-lkstat -Wl,-rpath,%s/lib && KSTAT_SOURCE=spec/vectors/kstat/host.jsonl %s/%s sd1"):format(
+        os.getenv("KSTAT_CFLAGS") or "", name, dir, name, run.build, run.build, dir, name))
+      assert.same({ "", expected }, { r.err, r.out })
+    end
+  end)
+
   it("percentiles.c merges its workers and says how exact its answers are", function()
     local r = run.shell(("cc -std=c11 -Wall -Wextra -Werror -O2 %s -Icsrc/include examples/percentiles.c " ..
       "-o %s/percentiles -L%s/lib -lkstat -lm -Wl,-rpath,%s/lib && %s/percentiles 20000"):format(
