@@ -59,6 +59,8 @@ describe("at the prompt", function()
     local out = session("help(kstat.open)\n").out
     assert.matches("^Opens a chain of kstats%. .*\nreturn chain\nfails .*\nfunction kstat%.open\n$", out)
     assert.matches("function x:each\n", session("help 'each'\n").out)
+    assert.matches("\nfunction pub:histogram\n", session("help 'histogram'\n").out)
+    assert.matches("^Opens the list of devices", session("help(kstat.devstat.open)\n").out)
     assert.matches("\nfunction k:rate\n", session("k = kstat.open():lookup('app')\nhelp(k.rate)\n").out)
     assert.equal("no help about 'nothing' here; help alone says how to begin\n", session("help 'nothing'\n").out)
   end)

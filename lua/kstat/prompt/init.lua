@@ -172,19 +172,45 @@ end
 
 local ended = false
 
--- Prints the comments of a function, or of all of this name, in the sources of the modules that are loaded.
-local function explain(what)
-  local name, found = tostring(what), false
-  for _, list in ipairs({ kstat, core.chain_meta.methods, core.difference_meta.methods, core.kstat_methods }) do
-    for key, member in pairs(list) do
-      name = member == what and key or name
+-- Adds the sources in a directory to the list, in the order of their names.
+local function add_sources(list, directory)
+  local names = core.directory(directory) or {}
+  table.sort(names)
+  for _, name in ipairs(names) do
+    if name:find("%.lua$") then
+      list[#list + 1] = directory .. "/" .. name
+    elseif not name:find(".", 1, true) then
+      add_sources(list, directory .. "/" .. name)
     end
   end
-  for module in pairs(package.loaded) do
-    local path, block = module:find("^kstat") and package.searchpath(module, package.path), ""
-    for line in path and io.lines(path) or string.gmatch("", ".") do
+  return list
+end
+
+-- Prints the comments of a function, or of all of this name, in the sources of the module.
+local function explain(what)
+  local name, of, found, own = tostring(what), "[.:]", false, nil -- own: its file
+  local function look(list, qualifier, path)
+    for key, member in pairs(list) do
+      if member == what then
+        name, of, own = key, qualifier, path
+      end
+    end
+  end
+  for module, members in pairs(package.loaded) do
+    if module:find("^kstat%.") and type(members) == "table" then
+      look(members, "[.:]", package.searchpath(module, package.path))
+    end
+  end
+  look(kstat, "%f[%w]kstat[.]")
+  for _, methods in ipairs({ core.chain_meta.methods, core.difference_meta.methods, core.kstat_methods }) do
+    look(methods, ":")
+  end
+  local folder = (package.searchpath("kstat", package.path) or ""):match("^(.*)/[^/]*$")
+  for _, path in ipairs(own and { own } or folder and add_sources({}, folder) or {}) do
+    local block = ""
+    for line in io.lines(path) do
       if not line:find("^%-%-") or line:find("^%-%-%-") then
-        if (block .. "\n" .. line):find("[@\n]function [^\n(]*[.:]" .. name:gsub("%W", "%%%0") .. "%f[^%w_]") then
+        if (block .. "\n" .. line):find("[@\n]function [^\n(]*" .. of .. name:gsub("%W", "%%%0") .. "%f[^%w_]") then
           print((block:gsub("@t?(%l+)", "%1")))
           found = true
         end
