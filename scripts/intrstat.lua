@@ -26,7 +26,8 @@ end
 
 -- Tells of CPUs of -c that nothing counts for.
 local function check_cpus(rows)
-  local lines = {}
+  local lines = { cpus[1] and #rows < 2 and "this recording has no interrupts by CPU; record with: kstatlua record " ..
+    "-o FILE intr_cpu softirq_cpu 10" or nil }
   for _, cpu in ipairs(cpus) do
     local found = #rows < 2
     for _, row in ipairs(rows) do
@@ -34,7 +35,7 @@ local function check_cpus(rows)
     end
     lines[#lines + 1] = not found and ("there is no CPU %d"):format(cpu) or nil
   end
-  running.missing(lines, #cpus)
+  running.missing(lines, #rows < 2 and 1 or #cpus)
 end
 
 return kstat.report({

@@ -351,6 +351,8 @@ describe("intrstat", function()
     local lines = lines_of(on_small("intrstat -c 0,1 0.01 1"))
     assert.equal("      device |      cpu0 %tim      cpu1 %tim", lines[1])
     assert.matches("\n     nvme0q1 |         0    %-         0    %-\n", table.concat(lines, "\n") .. "\n")
+    assert.matches("this recording has no interrupts by CPU; record with: kstatlua record %-o FILE intr_cpu",
+      run.run({ "kstatlua", "-r", illumos, "intrstat", "-c", "0", "5", "1" }).err)
     for words, problem in pairs({ ["-c 4096 0.01 1"] = "there is no CPU 4096",
       ["-c x"] = "-c: 'x' is not the number of a CPU, nor a range of them; 'kstatlua intrstat --help' explains",
       ["-C 1"] = "-C: Linux has no processor sets: -c chooses CPUs; 'kstatlua intrstat --help' explains" }) do
