@@ -314,11 +314,13 @@ box_named(lua_State *L)
 static int
 box_text(lua_State *L)
 {
-	const kstat_t *ksp = ks_lua_checkpublished(L, 1)->ksp;
+	const struct ks_lua_published *b = ks_lua_checkpublished(L, 1);
+	const kstat_t *ksp = b->ksp;
 	kstat_named_t *kn = KSTAT_NAMED_PTR(ksp) + check_index(L, ksp, KSTAT_TYPE_NAMED, "no such value");
 	size_t n;
 	const char *text = luaL_checklstring(L, 3, &n);
 
+	luaL_argcheck(L, !b->is_process, 3, "a kstat of this process alone would go on pointing to it");
 	kn->value.string.addr.ptr = (char *)(uintptr_t)text;
 	kn->value.string.len = (uint32_t)(n + (kn->data_type == KSTAT_DATA_STRING));
 	return 0;
