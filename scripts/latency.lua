@@ -2,9 +2,9 @@
 -- It publishes kstats of the modules latency and exits until it ends; see doc/latency.md. Exit status: 0, 2 the command
 -- line was wrong, 3 the kernel does not let it, or another one runs. SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local interval = require("kstat.options.interval")
-local options = require("kstat.options")
-local tool = require("kstat.tool")
+local interval = require("kstat.base.options.interval")
+local options = require("kstat.base.options")
+local running = require("kstat.base.running")
 
 local USAGE = [=[
 usage: kstatlua latency [--groups] [disk] [cpu] [connect] [exits] [interval [count]]
@@ -25,7 +25,7 @@ local OPTIONS = options.command({ { nil, "groups" }, { "h", "help", final = true
 local AREAS = { "disk", "cpu", "connect", "exits" }
 local MOST_GROUPS, MOST_DISKS, MOST_EXITS = 1000, 1024, 64
 local EXITS_KEPT = 60 -- seconds that a pair is among the busiest, and how long the kernel keeps it without exits
-local stop = tool.stop
+local stop = running.stop
 
 local function wrong(message)
   stop(2, message .. "; 'kstatlua latency --help' explains")
@@ -37,7 +37,7 @@ local function read_arguments(words)
   if not given then
     wrong(problem)
   elseif given.help then
-    tool.show(USAGE)
+    running.show(USAGE)
   end
   local operands, seconds, count = interval.split(given.operands)
   if not operands then
@@ -184,7 +184,7 @@ function Publisher:histogram(kind, row, instance, name, class, labels, desc)
       unit = "ns", scale = 4, lowest = 1, highest = 1000000000000, dense = true })
     if not k then
       self:lose("histogram", 1)
-      tool.warn(("latency:%d:%s is not published: %s"):format(instance, name, message))
+      running.warn(("latency:%d:%s is not published: %s"):format(instance, name, message))
       self.programs:publish(kind, row)
       return
     end
@@ -348,7 +348,7 @@ function Publisher:look_at_groups(bpf)
       self.rows[id], self.by_row[row] = row, { id = id, path = path }
       fresh.group(self, row)
     elseif row == nil then
-      tool.warn(("more than %d control groups: the others are together in runq,others"):format(MOST_GROUPS))
+      running.warn(("more than %d control groups: the others are together in runq,others"):format(MOST_GROUPS))
     end
   end
 end
@@ -387,7 +387,7 @@ function Publisher:copy_losses(bpf, now)
     self.before[name] = n
     if more > 0 then
       self:lose(name, more)
-      tool.warn(LOSSES[name])
+      running.warn(LOSSES[name])
     end
   end
   if (self.before.disk or 0) > 0 and now - self.loaded >= 60 then
@@ -418,7 +418,7 @@ local function main()
     end
     local _, failed = self.programs:copy()
     if failed > 0 then
-      tool.warn("some histograms could not be updated in time; they are the next time")
+      running.warn("some histograms could not be updated in time; they are the next time")
     end
     if wanted.exits then
       self:copy_exits(now)
@@ -431,4 +431,4 @@ local function main()
   return 0
 end
 
-return tool.run("latency", main)
+return running.run("latency", main)

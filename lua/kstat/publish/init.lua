@@ -105,7 +105,7 @@ function pub_methods.close(self)
   core.close(self.segment)
 end
 pub_meta.__close = pub_methods.close
-require("kstat.mistake").guard(pub_methods, pub_meta, "publication")
+require("kstat.base.mistake").guard(pub_methods, pub_meta, "publication")
 
 local option_fields = check.set("private", "shared", "capacity", "process")
 

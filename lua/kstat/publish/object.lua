@@ -4,7 +4,7 @@ local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
 local guess = require("kstat.base.guess")
 local library = require("kstat.publish.library")
-local mistake = require("kstat.mistake")
+local mistake = require("kstat.base.mistake")
 
 local M = {}
 
@@ -47,7 +47,7 @@ function M.class(methods)
   methods.pin, methods.forget = library.fn and M.pin or nil, M.forget
   local meta = {
     __index = guess.within("this published kstat", methods),
-    __name = "kstat.published",
+    __name = "kstat.figures.published",
     __tostring = function(self)
       return ("%s:%d:%s"):format(self.module, self.instance, self.name)
     end,
