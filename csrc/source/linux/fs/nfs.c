@@ -22,50 +22,56 @@
 static const struct ks_file mountstats_file = { KS_ROOT_PROC, "self/mountstats", KS_MADE_ANYHOW, false };
 
 /* The statistics of mountstats: the columns of "events:", then those of "bytes:", then all else. */
-enum { S_EVENTS, S_BYTES = S_EVENTS + 27, S_AGE = S_BYTES + 8, S_TRANSPORTS, S_BINDS, S_CONNECTS, S_CONNECT_TIME,
-	S_IDLE_TIME, S_SENDS, S_RECEIVES, S_BAD_XIDS, S_REQ_U, S_BKLOG_U, S_SLOTS, S_SENDING_U, S_PENDING_U,
-	S_PROTOCOL, S_DEVICE, S_POINT };
+enum { S_INODEREVALIDATE, S_DENTRYREVALIDATE, S_DATAINVALIDATE, S_ATTRINVALIDATE, S_VFSOPEN,
+	S_VFSLOOKUP, S_VFSACCESS, S_VFSUPDATEPAGE, S_VFSREADPAGE, S_VFSREADPAGES, S_VFSWRITEPAGE,
+	S_VFSWRITEPAGES, S_VFSGETDENTS, S_VFSSETATTR, S_VFSFLUSH, S_VFSFSYNC, S_VFSLOCK, S_VFSRELEASE,
+	S_CONGESTIONWAIT, S_SETATTRTRUNC, S_EXTENDWRITE, S_SILLYRENAME, S_SHORTREAD, S_SHORTWRITE, S_DELAY,
+	S_PNFS_READ, S_PNFS_WRITE, S_NORMALREADBYTES, S_NORMALWRITTENBYTES, S_DIRECTREADBYTES,
+	S_DIRECTWRITTENBYTES, S_SERVERREADBYTES, S_SERVERWRITTENBYTES, S_READPAGES, S_WRITEPAGES, S_AGE,
+	S_TRANSPORTS, S_BINDS, S_CONNECTS, S_CONNECT_TIME, S_IDLE_TIME, S_SENDS, S_RECEIVES, S_BAD_XIDS,
+	S_REQ_U, S_BKLOG_U, S_SLOTS, S_SENDING_U, S_PENDING_U, S_PROTOCOL, S_DEVICE, S_POINT };
 
 #define COUNT(stat, desc) KS_COUNT(stat, KSTAT_DATA_UINT64, desc)
 #define SECONDS(stat, kind, type, desc) KS_UNITS(stat, kind, type, KSTAT_DATA_UINT64, "s", desc)
 
 static const struct ks_field mount_fields[] = {
-	COUNT("inoderevalidate", "attributes that were checked with the server"),
-	COUNT("dentryrevalidate", "names that were checked with the server"),
-	COUNT("datainvalidate", "files whose cached data were dropped"),
-	COUNT("attrinvalidate", "files whose cached attributes were dropped"),
-	COUNT("vfsopen", "files and directories opened"),
-	COUNT("vfslookup", "names looked up in directories"),
-	COUNT("vfsaccess", "permissions checked"),
-	COUNT("vfsupdatepage", "changes of a page in the cache"),
-	COUNT("vfsreadpage", "reads of one page"),
-	COUNT("vfsreadpages", "reads of a group of pages"),
-	COUNT("vfswritepage", "writes of one page"),
-	COUNT("vfswritepages", "writes of a group of pages"),
-	COUNT("vfsgetdents", "readings of directories"),
-	COUNT("vfssetattr", "changes of attributes"),
-	COUNT("vfsflush", "flushes when a file was closed"),
-	COUNT("vfsfsync", "files and directories that fsync() was called for"),
-	COUNT("vfslock", "locks of files requested"),
-	COUNT("vfsrelease", "files and directories closed"),
-	COUNT("congestionwait", "waits for a server that was busy (not counted by today's kernels)"),
-	COUNT("setattrtrunc", "files cut to a size"),
-	COUNT("extendwrite", "files that grew by a write"),
-	COUNT("sillyrename", "files removed while open, and so renamed"),
-	COUNT("shortread", "reads for which the server returned less than it was asked for"),
-	COUNT("shortwrite", "writes of which the server wrote less than it was asked for"),
-	COUNT("delay", "answers of the server that it needs more time"),
-	COUNT("pnfs_read", "reads from data servers (pNFS)"),
-	COUNT("pnfs_write", "writes to data servers (pNFS)"),
-	[S_BYTES] = KS_BYTES("normalreadbytes", "bytes that programs read through the cache"),
-	KS_BYTES("normalwrittenbytes", "bytes that programs wrote through the cache"),
-	KS_BYTES("directreadbytes", "bytes that programs read with O_DIRECT"),
-	KS_BYTES("directwrittenbytes", "bytes that programs wrote with O_DIRECT"),
-	KS_BYTES("serverreadbytes", "bytes read from the server"),
-	KS_BYTES("serverwrittenbytes", "bytes written to the server"),
-	KS_UNITS("readpages", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages",
+	[S_INODEREVALIDATE] = COUNT("inoderevalidate", "attributes that were checked with the server"),
+	[S_DENTRYREVALIDATE] = COUNT("dentryrevalidate", "names that were checked with the server"),
+	[S_DATAINVALIDATE] = COUNT("datainvalidate", "files whose cached data were dropped"),
+	[S_ATTRINVALIDATE] = COUNT("attrinvalidate", "files whose cached attributes were dropped"),
+	[S_VFSOPEN] = COUNT("vfsopen", "files and directories opened"),
+	[S_VFSLOOKUP] = COUNT("vfslookup", "names looked up in directories"),
+	[S_VFSACCESS] = COUNT("vfsaccess", "permissions checked"),
+	[S_VFSUPDATEPAGE] = COUNT("vfsupdatepage", "changes of a page in the cache"),
+	[S_VFSREADPAGE] = COUNT("vfsreadpage", "reads of one page"),
+	[S_VFSREADPAGES] = COUNT("vfsreadpages", "reads of a group of pages"),
+	[S_VFSWRITEPAGE] = COUNT("vfswritepage", "writes of one page"),
+	[S_VFSWRITEPAGES] = COUNT("vfswritepages", "writes of a group of pages"),
+	[S_VFSGETDENTS] = COUNT("vfsgetdents", "readings of directories"),
+	[S_VFSSETATTR] = COUNT("vfssetattr", "changes of attributes"),
+	[S_VFSFLUSH] = COUNT("vfsflush", "flushes when a file was closed"),
+	[S_VFSFSYNC] = COUNT("vfsfsync", "files and directories that fsync() was called for"),
+	[S_VFSLOCK] = COUNT("vfslock", "locks of files requested"),
+	[S_VFSRELEASE] = COUNT("vfsrelease", "files and directories closed"),
+	[S_CONGESTIONWAIT] = COUNT("congestionwait",
+	    "waits for a server that was busy (not counted by today's kernels)"),
+	[S_SETATTRTRUNC] = COUNT("setattrtrunc", "files cut to a size"),
+	[S_EXTENDWRITE] = COUNT("extendwrite", "files that grew by a write"),
+	[S_SILLYRENAME] = COUNT("sillyrename", "files removed while open, and so renamed"),
+	[S_SHORTREAD] = COUNT("shortread", "reads for which the server returned less than it was asked for"),
+	[S_SHORTWRITE] = COUNT("shortwrite", "writes of which the server wrote less than it was asked for"),
+	[S_DELAY] = COUNT("delay", "answers of the server that it needs more time"),
+	[S_PNFS_READ] = COUNT("pnfs_read", "reads from data servers (pNFS)"),
+	[S_PNFS_WRITE] = COUNT("pnfs_write", "writes to data servers (pNFS)"),
+	[S_NORMALREADBYTES] = KS_BYTES("normalreadbytes", "bytes that programs read through the cache"),
+	[S_NORMALWRITTENBYTES] = KS_BYTES("normalwrittenbytes", "bytes that programs wrote through the cache"),
+	[S_DIRECTREADBYTES] = KS_BYTES("directreadbytes", "bytes that programs read with O_DIRECT"),
+	[S_DIRECTWRITTENBYTES] = KS_BYTES("directwrittenbytes", "bytes that programs wrote with O_DIRECT"),
+	[S_SERVERREADBYTES] = KS_BYTES("serverreadbytes", "bytes read from the server"),
+	[S_SERVERWRITTENBYTES] = KS_BYTES("serverwrittenbytes", "bytes written to the server"),
+	[S_READPAGES] = KS_UNITS("readpages", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages",
 	    "pages read from the server"),
-	KS_UNITS("writepages", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages",
+	[S_WRITEPAGES] = KS_UNITS("writepages", KS_KIND_COUNTER, KSTAT2_NVMT_CNT, KSTAT_DATA_UINT64, "pages",
 	    "pages written to the server"),
 	[S_AGE] = SECONDS("age", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL, "time since it was mounted"),
 	[S_TRANSPORTS] = KS_GAUGE("transports", KSTAT_DATA_UINT32,
@@ -350,9 +356,9 @@ read_mount(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		if (ks_text_is(&key, "age:"))
 			add_columns(&vals, S_AGE, &line, 1);
 		else if (ks_text_is(&key, "events:"))
-			add_columns(&vals, S_EVENTS, &line, S_BYTES - S_EVENTS);
+			add_columns(&vals, S_INODEREVALIDATE, &line, S_NORMALREADBYTES - S_INODEREVALIDATE);
 		else if (ks_text_is(&key, "bytes:"))
-			add_columns(&vals, S_BYTES, &line, S_AGE - S_BYTES);
+			add_columns(&vals, S_NORMALREADBYTES, &line, S_AGE - S_NORMALREADBYTES);
 		else if (ks_text_is(&key, "xprt:"))
 			add_transport(&vals, &line, &protocol);
 	}

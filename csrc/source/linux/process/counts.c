@@ -76,7 +76,9 @@ has_threads(const struct ks_process *p)
 
 /* --- status ------------------------------------------------------------------------------- */
 
-enum { T_UID, T_GID = T_UID + 3, T_VCTX = T_GID + 18, T_ICTX };
+enum { T_UID, T_EUID, T_SUID, T_GID, T_EGID, T_SGID, T_FDSIZE, T_SIZE_MAX, T_RSSIZE_MAX, T_RSS_ANON,
+	T_RSS_FILE, T_RSS_SHMEM, T_LOCKED, T_PINNED, T_DATA, T_STKSIZE, T_TEXT, T_LIB, T_PAGE_TABLES, T_SWAP,
+	T_HUGETLB, T_VCTX, T_ICTX };
 
 #define ID(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", desc)
 #define AMOUNT(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
@@ -84,26 +86,27 @@ enum { T_UID, T_GID = T_UID + 3, T_VCTX = T_GID + 18, T_ICTX };
 /* In the order of the file, as far as it has them. */
 const struct ks_field ks_process_status_fields[] = {
 	[T_UID] = ID("uid", "real user"),
-	ID("euid", "effective user"),
-	ID("suid", "saved user"),
+	[T_EUID] = ID("euid", "effective user"),
+	[T_SUID] = ID("suid", "saved user"),
 	[T_GID] = ID("gid", "real group"),
-	ID("egid", "effective group"),
-	ID("sgid", "saved group"),
-	KS_GAUGE_K("fdsize", KSTAT_DATA_UINT64, "FDSize", "file descriptors for which there is room now"),
-	AMOUNT("size_max", "VmPeak", "largest size of the address space so far"),
-	AMOUNT("rssize_max", "VmHWM", "most memory in use so far"),
-	AMOUNT("rss_anon", "RssAnon", "memory in use that no file backs"),
-	AMOUNT("rss_file", "RssFile", "memory in use that maps files"),
-	AMOUNT("rss_shmem", "RssShmem", "shared memory in use, tmpfs included"),
-	AMOUNT("locked", "VmLck", "memory locked by the program"),
-	AMOUNT("pinned", "VmPin", "memory that drivers hold in place"),
-	AMOUNT("data", "VmData", "size of private writable memory, the stack left out"),
-	AMOUNT("stksize", "VmStk", "size of the main thread's stack"),
-	AMOUNT("text", "VmExe", "size of the program's code"),
-	AMOUNT("lib", "VmLib", "size of the libraries' code"),
-	AMOUNT("page_tables", "VmPTE", "memory of its page tables"),
-	AMOUNT("swap", "VmSwap", "anonymous memory swapped out"),
-	AMOUNT("hugetlb", "HugetlbPages", "huge pages in use"),
+	[T_EGID] = ID("egid", "effective group"),
+	[T_SGID] = ID("sgid", "saved group"),
+	[T_FDSIZE] = KS_GAUGE_K("fdsize", KSTAT_DATA_UINT64, "FDSize",
+	    "file descriptors for which there is room now"),
+	[T_SIZE_MAX] = AMOUNT("size_max", "VmPeak", "largest size of the address space so far"),
+	[T_RSSIZE_MAX] = AMOUNT("rssize_max", "VmHWM", "most memory in use so far"),
+	[T_RSS_ANON] = AMOUNT("rss_anon", "RssAnon", "memory in use that no file backs"),
+	[T_RSS_FILE] = AMOUNT("rss_file", "RssFile", "memory in use that maps files"),
+	[T_RSS_SHMEM] = AMOUNT("rss_shmem", "RssShmem", "shared memory in use, tmpfs included"),
+	[T_LOCKED] = AMOUNT("locked", "VmLck", "memory locked by the program"),
+	[T_PINNED] = AMOUNT("pinned", "VmPin", "memory that drivers hold in place"),
+	[T_DATA] = AMOUNT("data", "VmData", "size of private writable memory, the stack left out"),
+	[T_STKSIZE] = AMOUNT("stksize", "VmStk", "size of the main thread's stack"),
+	[T_TEXT] = AMOUNT("text", "VmExe", "size of the program's code"),
+	[T_LIB] = AMOUNT("lib", "VmLib", "size of the libraries' code"),
+	[T_PAGE_TABLES] = AMOUNT("page_tables", "VmPTE", "memory of its page tables"),
+	[T_SWAP] = AMOUNT("swap", "VmSwap", "anonymous memory swapped out"),
+	[T_HUGETLB] = AMOUNT("hugetlb", "HugetlbPages", "huge pages in use"),
 	[T_VCTX] = KS_COUNT_K("vctx", KSTAT_DATA_UINT64, "voluntary_ctxt_switches",
 	    "context switches because it waited for something, of the threads that it has now"),
 	[T_ICTX] = KS_COUNT_K("ictx", KSTAT_DATA_UINT64, "nonvoluntary_ctxt_switches",
@@ -168,18 +171,21 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 
 /* --- io ------------------------------------------------------------------------------------ */
 
-enum { IO_NREAD = 4, IO_NWRITTEN, IO_OWN = P_SUM_IO_LAST - P_SUM_IO + 1, IO_CNREAD = IO_OWN, IO_CNWRITTEN, IO_COUNT };
+enum { IO_RCHAR, IO_WCHAR, IO_SYSCR, IO_SYSCW, IO_NREAD, IO_NWRITTEN, IO_NCANCELLED,
+	IO_OWN, IO_CNREAD = IO_OWN, IO_CNWRITTEN };
+
+_Static_assert(IO_OWN == P_SUM_IO_LAST - P_SUM_IO + 1, "each has a sum over threads");
 
 #define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
 
 const struct ks_field ks_process_io_fields[] = {
-	BYTES("rchar", "rchar", "bytes that calls such as read returned"),
-	BYTES("wchar", "wchar", "bytes that calls such as write were given"),
-	KS_COUNT_K("syscr", KSTAT_DATA_UINT64, "syscr", "calls such as read"),
-	KS_COUNT_K("syscw", KSTAT_DATA_UINT64, "syscw", "calls such as write"),
+	[IO_RCHAR] = BYTES("rchar", "rchar", "bytes that calls such as read returned"),
+	[IO_WCHAR] = BYTES("wchar", "wchar", "bytes that calls such as write were given"),
+	[IO_SYSCR] = KS_COUNT_K("syscr", KSTAT_DATA_UINT64, "syscr", "calls such as read"),
+	[IO_SYSCW] = KS_COUNT_K("syscw", KSTAT_DATA_UINT64, "syscw", "calls such as write"),
 	[IO_NREAD] = BYTES("nread", "read_bytes", "bytes read from devices"),
 	[IO_NWRITTEN] = BYTES("nwritten", "write_bytes", "bytes to be written to devices"),
-	BYTES("ncancelled", "cancelled_write_bytes",
+	[IO_NCANCELLED] = BYTES("ncancelled", "cancelled_write_bytes",
 	    "bytes of nwritten that were never written, because their file was cut or removed"),
 	[IO_CNREAD] = { KS_META_BYTES("cnread", KS_KIND_COUNTER,
 	    "bytes that children read from devices, which ended and were waited for"), KSTAT_DATA_UINT64, NULL },
