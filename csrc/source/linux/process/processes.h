@@ -111,6 +111,21 @@ int ks_process_load(struct ks_linux *lx, struct ks_process *p, const struct ks_p
  */
 int ks_process_file(struct ks_linux *lx, pid_t pid, pid_t tid, const char *file);
 
+typedef bool ks_process_parse_thread(struct ks_linux *lx, struct ks_text text, uint64_t *sums);
+
+/*
+ * Adds up numbers of which the file of a process has those of its first thread only. Returns 0 or an errno. A thread
+ * that ends meanwhile is left out.
+ */
+int ks_process_sum_threads(struct ks_linux *lx, const struct ks_process *p, const char *file,
+    ks_process_parse_thread *parse, uint64_t *sums);
+
+/* True if the numbers of a process have to be summed over its threads. */
+bool ks_process_has_threads(const struct ks_process *p);
+
+/* Returns a sum over threads that was read, continued so that it does not fall. */
+uint64_t ks_process_continue_sum(struct ks_process *p, size_t which, uint64_t now);
+
 /* True if a process has a context on a GPU open, as far as this user may see that. */
 bool ks_process_uses_gpu(struct ks_linux *lx, pid_t pid);
 
