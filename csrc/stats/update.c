@@ -17,7 +17,7 @@
 #include "stats/blob.h"
 #include "stats/plan.h"
 #include "stats/q.h"
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/bytes.h"
 
 /* abi and endian of a blob that this library can work on; they are read together. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

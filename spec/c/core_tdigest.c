@@ -13,7 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/scale.h"
+#include "stats/tdigest/work.h"
 #include "tdigest_reference.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))

@@ -26,7 +26,7 @@
  *   2^63-1, all are halved, at least to 1: the digest continues, and older samples count
  *   half. The sample count itself stops at 2^32-1 or 2^63-1.
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/work.h"
 
 #include <errno.h>
 

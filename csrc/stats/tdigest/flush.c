@@ -9,7 +9,8 @@
  * differ from their true ranks by a cell and more, so each time some samples would join the
  * wrong centroid.
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/scale.h"
+#include "stats/tdigest/work.h"
 
 /* --- the list of items --- */
 

@@ -5,7 +5,7 @@
  * sum of many digests is as exact as one digest of all samples. The functions do not fail for lack of
  * memory, because half of a blob would be merged already.
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/work.h"
 
 #include <errno.h>
 

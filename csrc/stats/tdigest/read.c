@@ -7,7 +7,8 @@
  * them the curve is a cubic that never falls (Fritsch and Carlson's condition, with
  * the harmonic mean of the neighbouring slopes), or a line next to a step.
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/scale.h"
+#include "stats/tdigest/work.h"
 
 #include <errno.h>
 #include <math.h>

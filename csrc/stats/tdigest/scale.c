@@ -13,7 +13,8 @@
  * found by measuring rank errors: those of the large digests are, below the median, at most those of a k1
  * digest of as many centroids, and above it a quarter of them or less (bench/tdigest.c).
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/bytes.h"
+#include "stats/tdigest/scale.h"
 
 const struct ks_tdgst_scale ks_tdgst_scales[2] = {
 	{

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/work.h"
 
 /* These are separate functions, so that a call uses the stack of its own size only. */
 #define ON_STACK(n) \

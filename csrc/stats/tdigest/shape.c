@@ -1,9 +1,9 @@
 /*
  * shape.c - the bytes of a t-digest: its size, an empty one, and its two forms, the tree of a few samples and
- * the array. impl.h says what lies where.
+ * the array. bytes.h says what lies where.
  * SPDX-License-Identifier: MIT
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/work.h"
 
 size_t
 ks_tdgst_maxctds(const void *td, int kind)

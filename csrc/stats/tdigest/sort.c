@@ -2,7 +2,7 @@
  * sort.c - sorts the waiting samples of a t-digest.
  * SPDX-License-Identifier: MIT
  */
-#include "stats/tdigest/impl.h"
+#include "stats/tdigest/work.h"
 
 /*
  * Values are distributed to buckets by the leading bits of their distance from the least value plus an
