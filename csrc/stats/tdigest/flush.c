@@ -331,6 +331,59 @@ between(struct ks_tdgst_item a, struct ks_tdgst_item b)
 }
 
 /*
+ * Samples are merged into nodes, one node after the other. A sample belongs to the node that is nearer in value:
+ * `below` are those of the node that are less than it, `above` those that are greater.
+ */
+struct absorption {
+	struct grid grid;
+	struct open open;
+	uint64_t before;             /* the weight of all that was taken */
+	struct ks_tdgst_item node;
+	struct run below;            /* distances from `last` */
+	struct run above;            /* distances from the node */
+	int64_t last;                /* the m of the node before, made even */
+};
+
+/*
+ * Takes the node with its samples as one centroid, unless that were wider than two cells. Only for a node that is
+ * inexact: its m is even.
+ */
+KS_TDGST_INLINE bool
+take_together(struct absorption *a)
+{
+	const struct grid was = a->grid;
+	uint64_t w = a->below.n + a->node.w + a->above.n;
+	ks_wide distances;
+
+	grid_to(&a->grid, a->before + w / 2);
+	if (w > 2 * (a->grid.limit - a->grid.below)) {
+		a->grid = was;
+		return false;
+	}
+	distances = ks_wide_product(a->node.w + a->above.n, (uint64_t)minus(a->node.m, a->last));
+	distances = ks_wide_add(ks_wide_add(a->below.acc, distances), a->above.acc);
+	take(&a->grid, &a->open, a->before + w / 2, a->last, distances, w);
+	a->before += w;
+	return true;
+}
+
+KS_TDGST_INLINE void
+take_run(struct absorption *a, const struct run *r)
+{
+	a->before = take_samples(&a->grid, &a->open, a->before, r->s, r->s + r->n);
+}
+
+/* Takes the node and its samples by their ranks. */
+KS_TDGST_INLINE void
+take_apart(struct absorption *a)
+{
+	take_run(a, &a->below);
+	take(&a->grid, &a->open, a->before + a->node.w / 2, a->node.m, ZERO, a->node.w);
+	a->before += a->node.w;
+	take_run(a, &a->above);
+}
+
+/*
  * Merges samples, which ascend and end with INT64_MAX, into a digest that has inexact
  * nodes. The last nkept samples, above all nodes, are not merged. Returns how many items
  * there are afterwards, without these.
@@ -339,79 +392,62 @@ KS_TDGST_INLINE size_t
 absorb(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, int64_t *kept,
     size_t nkept, struct ks_tdgst_item *to, uint64_t total)
 {
-	const int64_t above = *kept;
-	size_t nodes = (uint16_t)td_get6(td, kind, TD_CUR), max = (uint16_t)td_get6(td, kind, TD_MAX);
-	const uint8_t *p = td_cnode(td, kind, 0);
-	unsigned extra = td_extra(mode);
-	struct ks_tdgst_item c = td_load(p, kind, extra), next;
-	struct run left, right;
-	uint64_t before = 0, w;
-	struct open o = { to + 1, 0, 0, 0, ZERO };
-	struct grid g, was;
-	int64_t last = c.m; /* the m of the node before, made even */
+	const int64_t least_kept = *kept;
+	const size_t max = (uint16_t)td_get6(td, kind, TD_MAX);
+	const unsigned extra = td_extra(mode);
+	size_t left = (uint16_t)td_get6(td, kind, TD_CUR); /* nodes from this one on */
+	const uint8_t *bytes = td_cnode(td, kind, 0);
+	struct absorption a = { .node = td_load(bytes, kind, extra), .open = { to + 1, 0, 0, 0, ZERO } };
+	struct ks_tdgst_item next;
 
 	*kept = INT64_MAX; /* ends the inner loops */
-	to->m = *s < c.m ? *s : c.m;
+	a.last = a.node.m;
+	to->m = *s < a.node.m ? *s : a.node.m;
 	to->w = 0;
-	if (*s < c.m) {
+	if (*s < a.node.m) { /* samples are the least item, and lie below the first node */
 		for (; *s == to->m; s++)
 			to->w++;
-		before = to->w;
-		g = grid_begin(total, max, before, nkept, td_target(max));
-		s = run_to(&left, s, c.m, to->m | 1);
-		before = take_samples(&g, &o, before, left.s, s);
+		a.before = to->w;
+		a.grid = grid_begin(total, max, a.before, nkept, td_target(max));
+		s = run_to(&a.below, s, a.node.m, to->m | 1);
+		take_run(&a, &a.below);
 	}
-	left = (struct run){ s, 0, ZERO };
+	a.below = (struct run){ s, 0, ZERO };
 	for (;;) {
-		if ((c.m & 1) != 0)
-			for (; *s == c.m; s++)
-				c.w++;
-		nodes--;
-		if (nodes == 0 && nkept == 0)
+		if ((a.node.m & 1) != 0)
+			for (; *s == a.node.m; s++)
+				a.node.w++;
+		left--;
+		if (left == 0 && nkept == 0)
 			break;
-		next = (struct ks_tdgst_item){ above, 1 };
-		if (nodes > 0)
-			next = td_load(p += td_nodesize(kind), kind, extra);
-		s = run_to(&right, s, between(c, next), c.m | 1);
-		if (before == 0) {
-			*to = c;
-			before = c.w;
-			g = grid_begin(total, max, before, nkept, td_target(max));
-			before = take_samples(&g, &o, before, right.s, right.s + right.n);
-			goto done;
+		next = (struct ks_tdgst_item){ least_kept, 1 };
+		if (left > 0)
+			next = td_load(bytes += td_nodesize(kind), kind, extra);
+		s = run_to(&a.above, s, between(a.node, next), a.node.m | 1);
+		if (a.before == 0) { /* the node is the least item */
+			*to = a.node;
+			a.before = a.node.w;
+			a.grid = grid_begin(total, max, a.before, nkept, td_target(max));
+			take_run(&a, &a.above);
+		} else if ((a.node.m & 1) != 0 || !take_together(&a)) {
+			take_apart(&a);
 		}
-		w = left.n + c.w + right.n;
-		if ((c.m & 1) == 0) {
-			was = g;
-			grid_to(&g, before + w / 2);
-			if (w <= 2 * (g.limit - g.below)) {
-				left.acc = ks_wide_add(left.acc, ks_wide_product(c.w + right.n, (uint64_t)minus(c.m, last)));
-				take(&g, &o, before + w / 2, last, ks_wide_add(left.acc, right.acc), w);
-				before += w;
-				goto done;
-			}
-			g = was;
-		}
-		before = take_samples(&g, &o, before, left.s, left.s + left.n);
-		take(&g, &o, before + c.w / 2, c.m, ZERO, c.w);
-		before = take_samples(&g, &o, before + c.w, right.s, right.s + right.n);
-	done:
-		s = run_to(&left, s, nodes > 0 ? next.m : INT64_MAX, c.m | 1);
-		last = c.m & ~INT64_C(1);
-		c = next;
-		if (nodes == 0)
+		s = run_to(&a.below, s, left > 0 ? next.m : INT64_MAX, a.node.m | 1);
+		a.last = a.node.m & ~INT64_C(1);
+		a.node = next;
+		if (left == 0)
 			break;
 	}
-	*kept = above;
-	if (before == 0) {
-		*to = c;
+	*kept = least_kept;
+	if (a.before == 0) {
+		*to = a.node;
 		return 1;
 	}
-	(void)take_samples(&g, &o, before, left.s, left.s + left.n);
-	finish(&o);
+	take_run(&a, &a.below);
+	finish(&a.open);
 	if (nkept == 0)
-		*o.to++ = c;
-	return (size_t)(o.to - to);
+		*a.open.to++ = a.node;
+	return (size_t)(a.open.to - to);
 }
 
 void
