@@ -60,6 +60,32 @@ describe("the names of node_exporter", function()
     assert.truthy(("\n" .. text):find("\n" .. line .. "\n", 1, true), line .. "\n\n" .. text)
   end
 
+  it("are those of collectors that it has, and that doc/exporter.md names", function()
+    -- What node_exporter 1.x has on Linux, those that are here or may come.
+    local theirs = (" " .. [[
+      arp bcache bonding btrfs buddyinfo cgroups conntrack cpu cpufreq cpu_vulnerabilities diskstats dmi
+      drbd drm edac entropy ethtool fibrechannel filefd filesystem hwmon infiniband interrupts ipvs
+      kernel_hung ksmd lnstat loadavg logind mdadm meminfo meminfo_numa mountstats netclass netdev netstat
+      network_route nfs nfsd ntp nvme os pcidevice perf powersupplyclass pressure processes qdisc rapl
+      schedstat selinux slabinfo sockstat softirqs softnet stat supervisord swap sysctl systemd tapestats
+      tcpstat textfile thermal_zone time timex udp_queues uname vmstat watchdog wifi xfrm xfs zfs zoneinfo
+    ]]):gsub("%s+", " ")
+    local listed = run.read_file("doc/exporter.md"):match("There are (`arp`.-`)%.%s"):gsub("\n", " ")
+    local on, off = listed:match("^(.*); and, off by default, (.*)$")
+    local expected = {}
+    for name in on:gmatch("`([^`]+)`") do
+      expected[name] = true
+    end
+    for name in off:gmatch("`([^`]+)`") do
+      expected[name] = false
+    end
+    local collectors = require("kstat.node").collectors()
+    for name in pairs(collectors) do
+      assert.truthy(theirs:find(" " .. name .. " ", 1, true), name .. ": node_exporter has no such collector")
+    end
+    assert.same(expected, collectors, "the collectors that doc/exporter.md names, and those that there are")
+  end)
+
   it("have its units and types, in both formats", function()
     local classic, open = render("prometheus"), render("openmetrics")
     for _, text in ipairs({ classic, open }) do

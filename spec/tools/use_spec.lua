@@ -996,8 +996,31 @@ describe("kstatlua use", function()
       known[case[1]:match("^%l+") .. " " .. case[2]] = true
     end
     for _, limit in ipairs(require("kstat.use.resources").limits) do
-      local limited = limit.warning or limit.critical
-      assert.is_true(not limited or limit[1] == "fs" or known[limit[1] .. " " .. limit[3]], limit[3])
+      local limited, name = limit.warning or limit.critical, limit[1] .. " " .. limit[3]
+      assert.is_true(not limited or limit[1] == "fs" or known[name] or false,
+        name .. ": no case in LIMITS of spec/tools/use_spec.lua")
+    end
+  end)
+
+  it("has for every limit a line in doc/use.md, or a pair that stands for one", function()
+    -- These have neither: their cases are all there is of them.
+    local known = { ["cpu waiting"] = true, ["cpu waiting for one"] = true, ["disk queue full"] = true,
+      ["disk pool not online"] = true, ["fs devices missing"] = true, ["link speed"] = true, ["link errors"] = true,
+      ["table promised up to the limit"] = true, ["cgroup oom kills"] = true, ["memory pressure"] = true,
+      ["process threads of a user"] = true, ["process threads used up"] = true }
+    for _, name in ipairs({ "throttled by heat", "throttled by power", "no answer", "uncorrected", "corrected",
+      "rows not replaced", "rows to replace", "XID", "XID of a program", "lanes missing" }) do
+      known["gpu " .. name] = true
+    end
+    for _, pair in ipairs(dofile("spec/vectors/use/pairs.lua")) do
+      known[pair.rule:match("^[^,]+")] = true
+    end
+    local page = run.read_file("doc/use.md")
+    for _, limit in ipairs(require("kstat.use.resources").limits) do
+      local limited, name = limit.warning or limit.critical, limit[1] .. " " .. limit[3]
+      local quoted = page:find("| " .. limit[1] .. " [^|\n]*" .. limit[3]:gsub("%p", "%%%0"))
+      assert.is_true(not limited or known[name] or quoted ~= nil,
+        name .. ": no line in doc/use.md, and no pair in spec/vectors/use/pairs.lua")
     end
   end)
 
