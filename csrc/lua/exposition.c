@@ -36,19 +36,6 @@ struct names {
 
 static const char *const types[] = { "untyped", "gauge", "counter", "histogram", "summary", NULL };
 
-/* Returns element i of the array at `index`, a text that the array keeps. */
-static const char *
-text_at(lua_State *L, int index, size_t i)
-{
-	const char *text;
-
-	lua_rawgeti(L, index, (int)i);
-	luaL_checktype(L, -1, LUA_TSTRING);
-	text = lua_tostring(L, -1);
-	lua_pop(L, 1);
-	return text;
-}
-
 /* The divisor at an index of the stack; none: 1. */
 static uint64_t
 check_divisor(lua_State *L, int i)
@@ -60,14 +47,13 @@ check_divisor(lua_State *L, int i)
 }
 
 /*
- * Puts a copy of the groups that no script reaches in their place: texts and selectors stay where they are as long as
- * the names, and a metatable cannot give other arrays later.
+ * Puts a copy of the groups that no script reaches in their place: selectors stay where they are as long as the names,
+ * and a metatable cannot give other arrays later. The array part of a copy keeps the texts of its rows.
  */
 static void
 copy_groups(lua_State *L)
 {
-	static const char *const fields[] = { "labels", "names", "selector", "fields", "fields_at", "also", "once",
-		"parts", "keep", "drop", "others", "kinds", "factors" };
+	static const char *const fields[] = { "labels", "names", "selector", "fields", "fields_at", "also", "once" };
 	size_t n = ks_lua_rawlen(L, 1);
 
 	ks_lua_copyarray(L, 1);
@@ -85,7 +71,7 @@ copy_groups(lua_State *L)
 	}
 }
 
-/* Pushes the fields `labels` and `names` of group i of the table at index 1, and stores how many they are. */
+/* Pushes group i of the table at index 1 and its fields `labels` and `names`, and stores how many they are. */
 static void
 push_group(lua_State *L, size_t i, struct ks_metric_group *g)
 {
@@ -97,88 +83,99 @@ push_group(lua_State *L, size_t i, struct ks_metric_group *g)
 	lua_getfield(L, -2, "names");
 	luaL_checktype(L, -1, LUA_TTABLE);
 	luaL_checktype(L, -2, LUA_TTABLE);
-	g->nlabels = ks_lua_rawlen(L, -2) / 2;
-	g->n = ks_lua_rawlen(L, -1) / 5;
+	g->nlabels = ks_lua_rawlen(L, -2);
+	g->n = ks_lua_rawlen(L, -1);
 }
 
-/* Pushes element i of an array that the group at index 3 has under a name; false, and nothing, if that is false or nil. */
-static bool
-push_of_group(lua_State *L, const char *field, size_t i)
+/* Where the group, its two arrays and a row of either are while the row is read. */
+enum { GROUP = 3, LABELS, NAMES_OF_GROUP, ROW };
+
+static void
+push_row(lua_State *L, int array, size_t i)
 {
-	lua_getfield(L, 3, field);
-	if (lua_istable(L, -1)) {
-		lua_rawgeti(L, -1, (int)i + 1);
-		lua_remove(L, -2);
-	}
+	lua_settop(L, ROW - 1);
+	lua_rawgeti(L, array, (int)i + 1);
+	luaL_checktype(L, ROW, LUA_TTABLE);
+}
+
+/* Pushes a field of the row; false, and nothing, if that is false or nil. No metatable is asked. */
+static bool
+push_of_row(lua_State *L, const char *field)
+{
+	lua_pushstring(L, field);
+	lua_rawget(L, ROW);
 	if (lua_toboolean(L, -1))
 		return true;
 	lua_pop(L, 1);
 	return false;
 }
 
-/* Returns a pattern that push_of_group() finds, or NULL. */
-static const struct ks_pattern *
-pattern_of_group(lua_State *L, const char *field, size_t i)
-{
-	const struct ks_pattern *p = NULL;
-
-	if (push_of_group(L, field, i)) {
-		p = luaL_checkudata(L, -1, KS_LUA_PATTERN);
-		lua_pop(L, 1);
-	}
-	return p;
-}
-
-/* Returns a text that it finds, which the copy of the group keeps, or `otherwise`. */
+/* Returns a text of the row, which the group keeps, or `otherwise`. */
 static const char *
-text_of_group(lua_State *L, const char *field, size_t i, const char *otherwise)
+text_of_row(lua_State *L, const char *field, const char *otherwise)
 {
-	if (push_of_group(L, field, i)) {
-		otherwise = luaL_checkstring(L, -1);
-		lua_pop(L, 1);
+	if (push_of_row(L, field)) {
+		luaL_checktype(L, -1, LUA_TSTRING);
+		otherwise = lua_tostring(L, -1);
+		lua_rawseti(L, GROUP, (int)ks_lua_rawlen(L, GROUP) + 1);
 	}
 	return otherwise;
 }
 
-/* Fills number i of the labels at index 4 of the stack. */
+/* The same of a text that each row has. */
+static const char *
+needed_text(lua_State *L, const char *field)
+{
+	const char *text = text_of_row(L, field, NULL);
+
+	if (text == NULL)
+		luaL_error(L, "a row of a table of names has no '%s'", field);
+	return text;
+}
+
+/* Returns a pattern of the row, which the group keeps, or NULL. */
+static const struct ks_pattern *
+pattern_of_row(lua_State *L, const char *field)
+{
+	const struct ks_pattern *p = NULL;
+
+	if (push_of_row(L, field)) {
+		p = luaL_checkudata(L, -1, KS_LUA_PATTERN);
+		lua_rawseti(L, GROUP, (int)ks_lua_rawlen(L, GROUP) + 1);
+	}
+	return p;
+}
+
 static void
 fill_label(lua_State *L, size_t i, struct ks_metric_label *label)
 {
-	*label = (struct ks_metric_label){ .name = text_at(L, 4, 2 * i + 1), .from = text_at(L, 4, 2 * i + 2),
-		.part = text_of_group(L, "parts", i, NULL), .keep = pattern_of_group(L, "keep", i),
-		.drop = pattern_of_group(L, "drop", i) };
+	push_row(L, LABELS, i);
+	*label = (struct ks_metric_label){ .name = needed_text(L, "name"), .from = needed_text(L, "from"),
+		.part = text_of_row(L, "part", NULL), .keep = pattern_of_row(L, "keep"), .drop = pattern_of_row(L, "drop") };
 }
 
-/* Fills number i of the names at index 5 of the stack. */
 static void
 fill_name(lua_State *L, size_t i, struct ks_metric_name *name)
 {
 	static const char *const kinds[] = { "stat", "rounded", "one_more", "if", "not", "is", "always",
 		"matching", "texts", NULL };
 
-	*name = (struct ks_metric_name){ .family = text_at(L, 5, 5 * i + 1), .stat = text_at(L, 5, 5 * i + 2),
-		.labels = text_at(L, 5, 5 * i + 4), .other = text_of_group(L, "others", i, ""), .times = 1 };
-	lua_rawgeti(L, 5, 5 * (int)i + 3);
-	name->per = check_divisor(L, -1);
-	lua_rawgeti(L, 5, 5 * (int)i + 5);
-	name->type = (enum ks_metric_type)luaL_checkoption(L, -1, NULL, types);
-	lua_pop(L, 2);
-	if (push_of_group(L, "kinds", i)) {
-		name->kind = (enum ks_metric_name_kind)luaL_checkoption(L, -1, NULL, kinds);
-		lua_pop(L, 1);
-	}
-	if (push_of_group(L, "factors", i)) {
+	push_row(L, NAMES_OF_GROUP, i);
+	*name = (struct ks_metric_name){ .family = needed_text(L, "family"), .stat = needed_text(L, "stat"),
+		.other = text_of_row(L, "other", ""), .labels = text_of_row(L, "labels", ""), .times = 1, .per = 1 };
+	if (push_of_row(L, "times"))
 		name->times = ks_lua_checkbits(L, -1);
-		lua_pop(L, 1);
-	}
+	if (push_of_row(L, "per"))
+		name->per = check_divisor(L, -1);
+	if (push_of_row(L, "kind"))
+		name->kind = (enum ks_metric_name_kind)luaL_checkoption(L, -1, NULL, kinds);
+	name->type = (enum ks_metric_type)luaL_checkoption(L, push_of_row(L, "type") ? -1 : ROW, NULL, types);
 }
 
 /*
- * metric_names(groups) -> names for exposition(). A group has a selector; labels, an array of names and where they are
- * from in turn; and names, an array in which five elements are one name: family, statistic, divisor, labels, type. It
- * may have arrays without holes (false: none), by the numbers of labels, with their `parts`, and patterns that `keep` and `drop` kstats; by the
- * numbers of names with their `kinds`, what stands beside them (`others`), and `factors`; and also, once and the
- * pattern `fields`. See metrics/names.h.
+ * metric_names(groups) -> names for exposition(). A group has a selector, the arrays `labels` and `names`, and, if it
+ * needs them, also, once, the pattern `fields` and fields_at. A label is { name =, from =, part =, keep =, drop = }, a
+ * name { family =, stat =, type =, per =, times =, labels =, kind =, other = }. See metrics/names.h.
  */
 static int
 metric_names(lua_State *L)
@@ -208,7 +205,7 @@ metric_names(lua_State *L)
 	label = (struct ks_metric_label *)(name + nnames);
 	nnames = 0;
 	for (size_t i = 0; i < n; i++, nnames += one.n) {
-		push_group(L, i, &one); /* the group is at index 3, its labels at 4, its names at 5 */
+		push_group(L, i, &one);
 		one.first = (uint32_t)nnames;
 		one.label = label;
 		one.name = name;
@@ -216,11 +213,11 @@ metric_names(lua_State *L)
 			fill_label(L, k, label++);
 		for (size_t k = 0; k < one.n; k++)
 			fill_name(L, k, name++);
-		lua_getfield(L, 3, "selector");
+		lua_getfield(L, GROUP, "selector");
 		one.selector = &((struct ks_lua_selector *)luaL_checkudata(L, -1, KS_LUA_SELECTOR))->s;
-		lua_getfield(L, 3, "fields");
+		lua_getfield(L, GROUP, "fields");
 		one.fields = lua_isnil(L, -1) ? NULL : luaL_checkudata(L, -1, KS_LUA_PATTERN);
-		lua_getfield(L, 3, "fields_at");
+		lua_getfield(L, GROUP, "fields_at");
 		one.fields_at = (size_t)lua_tointeger(L, -1);
 		names->group[i] = one;
 		lua_settop(L, 2);

@@ -51,7 +51,8 @@ describe("the C modules", function()
     assert.truthy(exposition:step())
     local group
     local names = kept(function(list)
-      group = { selector = list[1], labels = { ("label"):rep(50), "name" }, names = { "m", "nproc", 1, "", "gauge" } }
+      group = { selector = list[1], labels = { { name = ("label"):rep(50), from = "name" } },
+        names = { { family = "m", stat = "nproc", type = "gauge" } } }
       return core.metric_names({ setmetatable({}, { __index = function(_, key)
         local value = group[key]
         group[key] = key == "labels" and {} or nil

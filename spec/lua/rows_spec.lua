@@ -16,9 +16,10 @@ local function row(name, who, n, took)
   return blob
 end
 local names = core.metric_names({
-  { selector = core.selector_of("", "job"), labels = {}, names = { "jobs", "done", 1, "", "counter",
-    "jobs_lost", "?lost", 1, "", "counter" } },
-  { selector = core.selector_of("", "job_time"), labels = {}, names = { "*", "*", 1, "", "histogram" } } })
+  { selector = core.selector_of("", "job"), labels = {}, names = { { family = "jobs", stat = "done", type = "counter" },
+    { family = "jobs_lost", stat = "?lost", type = "counter" } } },
+  { selector = core.selector_of("", "job_time"), labels = {},
+    names = { { family = "*", stat = "*", type = "histogram" } } } })
 local kept = core.kept_blobs()
 local function render(path)
   local x, message = core.rows(path or pub:path(), "rows", names, 1, "prometheus", kept)

@@ -137,7 +137,7 @@ describe("the names of node_exporter", function()
       local names = {}
       for i, kind in ipairs({ "counter", "gauge" }) do
         names[i] = { selector = core.selector_of("unix:0:vm_events"), labels = {},
-          names = { "node_faults", "pgfault", 1, "", kind } }
+          names = { { family = "node_faults", stat = "pgfault", type = kind } } }
       end
       local ks = assert(kstat.open())
       io.write(assert(core.exposition(ks, core.metric_names(names), "openmetrics")):step(true))

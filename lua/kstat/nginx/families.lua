@@ -8,15 +8,13 @@ local M = {}
 
 local ALWAYS = 5 -- codes of which also 0 is shown, the classes, so that rates start from 0
 
--- A list of names: of each its family, statistic, divisor, labels and type.
+-- A list of names, as core.metric_names() takes them.
 local list_methods = {}
 local list_meta = { __index = list_methods }
 
 -- Adds a name. A family that is not given with its ending is a counter by its type alone.
 function list_methods.add(self, family, statistic, kind, labels, per)
-  for _, element in ipairs({ family, statistic, per or 1, labels or "", kind }) do
-    self[#self + 1] = element
-  end
+  self[#self + 1] = { family = family, stat = statistic, per = per, labels = labels, type = kind }
   return self
 end
 

@@ -61,21 +61,19 @@ local function parse_stat(text)
   return text == "1" and "always" or text:find("[*#]") and "matching" or "stat", text, ""
 end
 
--- Adds the names of a group to it: see core.metric_names.
-local function add_names(to, group, text)
-  local names, kinds, others, factors = {}, {}, {}, {}
+-- The names of a group, see core.metric_names.
+local function names_of(group, text)
+  local names = {}
   for family, stat, times, number, labels in
     text:gmatch("(node_[^ ]+) +([^ ]+) +(%*?)([%w.]+) *([^\n]*)\n") do
     local name, is_counter = family:gsub("_total$", "")
-    local n, kind, of, other = #kinds + 1, parse_stat(stat)
+    local kind, of, other = parse_stat(stat)
     local factor = tonumber(number)
-    for _, element in ipairs({ name, of, times == "" and factor or 1, labels,
-      group.kind or is_counter > 0 and "counter" or "gauge" }) do
-      names[#names + 1] = element
-    end
-    kinds[n], others[n], factors[n] = kind, other, times == "*" and factor
+    names[#names + 1] = { family = name, stat = of, kind = kind, other = other, labels = labels,
+      per = times == "" and factor, times = times == "*" and factor,
+      type = group.kind or is_counter > 0 and "counter" or "gauge" }
   end
-  to.names, to.kinds, to.others, to.factors = names, kinds, others, factors
+  return names
 end
 
 -- Compiles an expression; none, or one that matches everything or nothing by its form, is false.
@@ -99,17 +97,16 @@ local function filters_of(group, label, filters)
   return keep, drop
 end
 
--- Adds the labels of a group to it.
-local function add_labels(to, group, filters)
-  local list = group.labels or {}
-  to.labels, to.parts, to.keep, to.drop = {}, {}, {}, {}
+-- The labels of a group.
+local function labels_of(group, filters)
+  local list, labels = group.labels or {}, {}
   for i = 1, #list, 2 do
     local from, part = list[i + 1]:match("^(%S+) ?(.*)$")
     local keep, drop = filters_of(group, list[i], filters)
-    local n = #to.parts + 1
-    to.labels[i], to.labels[i + 1] = list[i], from
-    to.parts[n], to.keep[n], to.drop[n] = part ~= "" and part, pattern_of(keep), pattern_of(drop)
+    labels[#labels + 1] = { name = list[i], from = from, part = part ~= "" and part, keep = pattern_of(keep),
+      drop = pattern_of(drop) }
   end
+  return labels
 end
 
 --- The names of the collectors that there are, and whether each is on by default.
@@ -161,11 +158,9 @@ function node.names(enabled, filters)
           text, fields = group.fields .. " * 1\n", pattern_of(filters[name])
         end
       end
-      local one = { selector = assert(selector.compile(group[2])), fields = fields,
-        fields_at = #("node_" .. group[1] .. "_"), also = last ~= nil and last[2] == group[2], once = group.once }
-      add_labels(one, group, filters)
-      add_names(one, group, text)
-      list[#list + 1], collectors[#list + 1] = one, group[1]
+      list[#list + 1], collectors[#list + 1] = { selector = assert(selector.compile(group[2])), fields = fields,
+        fields_at = #("node_" .. group[1] .. "_"), also = last ~= nil and last[2] == group[2], once = group.once,
+        labels = labels_of(group, filters), names = names_of(group, text) }, group[1]
       last = group
     end
   end
