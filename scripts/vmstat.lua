@@ -118,31 +118,36 @@ end
 
 -- --- the line -----------------------------------------------------------------------------------
 
-local PAGING = { "execpgin", "execpgout", "execfree", "anonpgin", "anonpgout", "anonfree", "fspgin", "fspgout",
-  "fsfree" }
+-- Each column has its title, its width, and what it shows if that is called otherwise (`field`); `roomy`, its width on
+-- Linux if the window has the room: of what is counted many times a second here; and the word above it (`under`).
+local CLASSIC = {
+  { "r", 2 }, { "b", 1 }, { "w", 1 },
+  { "swap", 6, under = "memory" }, { "free", 5, under = "memory" },
+  { "re", 3, roomy = 4, under = "page", swapping = { "si", 3, roomy = 5, under = "page" } },
+  { "mf", 3, roomy = 6, under = "page", swapping = { "so", 3, roomy = 5, under = "page" } },
+  { "pi", 2, roomy = 5, under = "page" }, { "po", 2, roomy = 5, under = "page" },
+  { "fr", 2, roomy = 5, under = "page" }, { "de", 2, under = "page" }, { "sr", 2, roomy = 5, under = "page" },
+  { "disk1", 2, roomy = 4, under = "disk", disk = 1 }, { "disk2", 2, roomy = 4, under = "disk", disk = 2 },
+  { "disk3", 2, roomy = 4, under = "disk", disk = 3 }, { "disk4", 2, roomy = 4, under = "disk", disk = 4 },
+  { "in", 4, roomy = 6, under = "faults" }, { "sy", 4, field = "syscall", roomy = 6, under = "faults" },
+  { "cs", 4, roomy = 6, under = "faults" },
+  { "us", 2 }, { "sy", 2 }, { "id", 2 },
+}
+local PAGING_COLUMNS = {
+  { "swap", 7, under = "memory" }, { "free", 5, under = "memory" },
+  { "re", 3, swapping = { "si", 3 } }, { "mf", 3, swapping = { "so", 3 } }, { "fr", 3 }, { "de", 3 }, { "sr", 3 },
+  { "epi", 4, field = "execpgin" }, { "epo", 4, field = "execpgout" }, { "epf", 4, field = "execfree" },
+  { "api", 4, field = "anonpgin" }, { "apo", 4, field = "anonpgout" }, { "apf", 4, field = "anonfree" },
+  { "fpi", 4, field = "fspgin" }, { "fpo", 4, field = "fspgout" }, { "fpf", 4, field = "fsfree" },
+}
+local PAGING = {}
+for _, c in ipairs(PAGING_COLUMNS) do
+  PAGING[#PAGING + 1] = c.field
+end
 -- What Linux does not count comes last, and is not asked for there: a kstat is searched for each name that it lacks.
 local ANONYMOUS = { "anonpgin", "anonpgout" }
 local MEMORY = { "as_fault", "dfree", "scan", "pgrec", "hat_fault" }
 local FAULTS = { "intr", "pswitch", "syscall" }
--- Titles, widths, and the fields that they show if these are called otherwise.
-local CLASSIC = {
-  { "r", 2 }, { "b", 1 }, { "w", 1 }, { "swap", 6 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "pi", 2 }, { "po", 2 },
-  { "fr", 2 }, { "de", 2 }, { "sr", 2 }, { "disk1", 2 }, { "disk2", 2 }, { "disk3", 2 }, { "disk4", 2 }, { "in", 4 },
-  { "sy", 4, "syscall" }, { "cs", 4 }, { "us", 2 }, { "sy", 2 }, { "id", 2 },
-}
-local PAGING_COLUMNS = {
-  { "swap", 7 }, { "free", 5 }, { "re", 3 }, { "mf", 3 }, { "fr", 3 }, { "de", 3 }, { "sr", 3 },
-  { "epi", 4, PAGING[1] }, { "epo", 4, PAGING[2] }, { "epf", 4, PAGING[3] }, { "api", 4, PAGING[4] },
-  { "apo", 4, PAGING[5] }, { "apf", 4, PAGING[6] }, { "fpi", 4, PAGING[7] }, { "fpo", 4, PAGING[8] },
-  { "fpf", 4, PAGING[9] },
-}
-local SWAPPING = { re = "si", mf = "so" }
-
--- The widths on Linux if the window has the room: of what is counted many times a second here.
-local ROOMY = { re = 4, mf = 6, pi = 5, po = 5, fr = 5, sr = 5, disk1 = 4, disk2 = 4, disk3 = 4, disk4 = 4, ["in"] = 6,
-  syscall = 6, cs = 6, si = 5, so = 5 }
--- The words above the columns, and behind which column each group ends.
-local GROUPS = { { "memory", 5 }, { "page", 12 }, { "disk", 16 }, { "faults", 19 } }
 
 -- Of this machine it is known without a reading; a capture or a recorded tree may be another's.
 local function kb_per_page(x, replay)
@@ -244,23 +249,19 @@ local function line_rows(d, options)
   } }
 end
 
-local wider = {} -- by how much each group is wider than on Solaris
+local wider = {} -- by how much what is under each word is wider than on Solaris
 
--- The widths of the columns on Linux by their fields: the digits that free memory in KB, and swap, may have; and the
--- roomy ones in a window that is wide enough.
+-- The widths of memory on Linux, in which free memory in KB, and swap, have all their digits; and whether the window is
+-- wide enough for roomy columns beside them.
 local function widths_on_linux(ks, options)
   local k = ks:lookup("unix", 0, "system_pages")
   local pages = k and k:get("physmem")
   local most = pages and pages * kb or 0
   local widths, total = { free = #("%.0f"):format(most), swap = #("%.0f"):format(2 * most) }, 0
   for _, c in ipairs(CLASSIC) do
-    local field = c[3] or c[1]
-    total = total + 1 + math.max(c[2], widths[field] or ROOMY[field] or 0)
+    total = total + 1 + math.max(c[2], widths[c[1]] or c.roomy or 0)
   end
-  if not options.paging and kstat.picture.terminal().width >= total then
-    setmetatable(widths, { __index = ROOMY })
-  end
-  return widths
+  return widths, not options.paging and kstat.picture.terminal().width >= total
 end
 
 local function columns(options, ks)
@@ -278,19 +279,21 @@ local function columns(options, ks)
   if not options.paging then
     show_disks(options, ks)
   end
-  local list, widths, group = {}, ks:lookup("unix", 0, "vm") and widths_on_linux(ks, options) or {}, 1
-  wider = { 0, 0, 0, 0 }
+  local list, widths, is_roomy = {}, {}, false
+  if ks:lookup("unix", 0, "vm") then
+    widths, is_roomy = widths_on_linux(ks, options)
+  end
+  wider = {}
   for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
-    local title = options.swapping and SWAPPING[c[1]] or c[1]
-    local field = c[3] or title
-    local disk = title:match("^disk(%d)$")
-    if disk then
-      local k = shown[tonumber(disk)]
-      title = k and k.short or "--"
+    c = options.swapping and c.swapping or c
+    local title, width = c[1], math.max(c[2], widths[c[1]] or 0, is_roomy and c.roomy or 0)
+    if c.disk then
+      title = shown[c.disk] and shown[c.disk].short or "--"
     end
-    local width = math.max(c[2], widths[field] or 0)
-    group = GROUPS[group] and i > GROUPS[group][2] and group + 1 or group
-    wider[group] = (wider[group] or 0) + width - c[2]
+    if c.under then
+      wider[c.under] = (wider[c.under] or 0) + width - c[2]
+    end
+    local field = c.field or c[1]
     list[i] = { title, field, key = field, width = width, format = "%.0f" }
   end
   list[1].align = "right"
@@ -304,9 +307,9 @@ local function heading(options)
   end
   local text = options.paging and "     memory           page          executable      anonymous      filesystem " or
     " kthr      memory            page            disk          faults      cpu"
-  for i, group in ipairs(GROUPS) do
-    local left = math.floor(wider[i] / 2)
-    text = text:gsub(group[1], (" "):rep(left) .. "%0" .. (" "):rep(wider[i] - left))
+  for word, columns_more in pairs(wider) do
+    local left = math.floor(columns_more / 2)
+    text = text:gsub(word, (" "):rep(left) .. "%0" .. (" "):rep(columns_more - left))
   end
   return text
 end
