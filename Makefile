@@ -243,7 +243,7 @@ SPEC_FOUND = $(sort $(shell find $(or $(filter spec spec/%,$(SPECS)),spec) -name
 # Those that take long start first, so that none of them runs alone at the end.
 SLOW_SPECS := $(patsubst %,spec/%_spec.lua,core/clients tools/nginx_failures tools/prometheus tools/page \
               docs/uninstall core/robust tools/nginx_overwritten tools/use_load core/hostile core/tdigest core/capture \
-              core/stress docs/readme core/linux_fs core/linux core/layers)
+              core/stress docs/readme core/linux_fs core/layers)
 SPEC_FILES = $(filter $(SPEC_FOUND),$(SLOW_SPECS)) $(filter-out $(SLOW_SPECS),$(SPEC_FOUND))
 PER_LUA    = $(filter-out spec/core/linux_%,$(shell grep -lE '^local \w+ = require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
 FURTHER_SPECS ?= $(PER_LUA)

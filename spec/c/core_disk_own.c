@@ -1,5 +1,5 @@
 /*
- * core_disk_own.c - for linux_spec.lua: a chain that reads few of this machine's disks, which come
+ * core_disk_own.c - for linux_machine_spec.lua: a chain that reads few of this machine's disks, which come
  * from files of their own, beside one that reads all of them, and /proc/diskstats itself. Prints
  * what is not so; a line "pending <TAB> why" where the machine has too few disks.
  * SPDX-License-Identifier: MIT
