@@ -3,12 +3,12 @@
 -- written, or is damaged.
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
-local options = require("kstat.base.options")
-local stdout = require("kstat.base.stdout")
-local recording = require("kstat.recording")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local options = require("kstat.base.options")
+local recording = require("kstat.recording")
 local running = require("kstat.base.running")
+local stdout = require("kstat.base.stdout")
 
 local USAGE = [=[
 usage: kstatlua convert [--from TIME] [--to TIME] FILE|DIRECTORY [module[:instance[:name[:statistic]]] ...]

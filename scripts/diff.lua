@@ -4,11 +4,11 @@
 -- damaged. SPDX-License-Identifier: MIT
 local blocks = require("kstat.diff.blocks")
 local comparison = require("kstat.diff.comparison")
-local output = require("kstat.diff.output")
 local interval = require("kstat.base.options.interval")
-local options = require("kstat.base.options")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local options = require("kstat.base.options")
+local output = require("kstat.diff.output")
 local running = require("kstat.base.running")
 
 local USAGE = [=[

@@ -1,16 +1,16 @@
 --- exporter: answers over HTTP with all kstats as metrics for Prometheus, and as JSON.
 -- Exit status: 0 it was ended by a signal, 2 the command line was wrong, 3 it could not start.
 -- SPDX-License-Identifier: MIT
+local busiest = require("kstat.page.busiest")
 local core = require("kstat.core")
+local entrance = require("kstat.exporter.entrance")
+local history = require("kstat.page.history")
 local interval = require("kstat.base.options.interval")
 local kstat = require("kstat")
-local entrance = require("kstat.exporter.entrance")
-local options = require("kstat.base.options")
-local page = require("kstat.page")
-local busiest = require("kstat.page.busiest")
-local history = require("kstat.page.history")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local options = require("kstat.base.options")
+local page = require("kstat.page")
 local running = require("kstat.base.running")
 
 local LISTEN = "127.0.0.1:9105"

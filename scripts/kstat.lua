@@ -3,15 +3,15 @@
 -- SPDX-License-Identifier: MIT
 -- The parts of the module, as far as they are needed: a single report is made before the whole of it
 -- would be loaded.
-local core = require("kstat.core")
-local reader = require("kstat.base.options")
-local split = require("kstat.base.options.interval").split
-local tick = require("kstat.command.tick")
 local clock = require("kstat.command.clock")
+local core = require("kstat.core")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
 local past = require("kstat.base.past")
+local reader = require("kstat.base.options")
 local running = require("kstat.base.running")
+local split = require("kstat.base.options.interval").split
+local tick = require("kstat.command.tick")
 local chain = core.chain_methods
 
 local PROGRAM = (arg[0]:match("[^/]*$"):gsub("%.lua$", ""))

@@ -7,9 +7,9 @@
 --
 -- Linux does not count defer, nocanput, nor the bytes of TCP (-t), and not every link has a speed: "-".
 -- SPDX-License-Identifier: MIT
+local clock = require("kstat.command.clock")
 local kstat = require("kstat")
 local link = require("kstat.figures.link")
-local clock = require("kstat.command.clock")
 local operand = require("kstat.command.operand")
 local output = require("kstat.command.output")
 local running = require("kstat.base.running")

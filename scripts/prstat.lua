@@ -14,9 +14,9 @@ local columns = require("kstat.prstat.columns")
 local cut = require("kstat.base.text").cut
 local ended = require("kstat.figures.ended")
 local kstat = require("kstat")
-local processes = require("kstat.prstat.rows")
 local machine = require("kstat.base.machine")
 local operand = require("kstat.command.operand")
+local processes = require("kstat.prstat.rows")
 local running = require("kstat.base.running")
 local unknown = require("kstat.base.unknown")
 

@@ -4,8 +4,8 @@
 -- under way; the histogram with the largest p99.
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
-local published = require("kstat.figures.published")
 local operand = require("kstat.command.operand")
+local published = require("kstat.figures.published")
 local running = require("kstat.base.running")
 local unknown = require("kstat.base.unknown")
 

@@ -1,14 +1,14 @@
 --- record: writes samples of kstats to a recording, or for years into a directory of them; see kstat.recording.
 -- A recording that exists is continued. Exit status: 0, 1 no kstat matched in any sample, 2 the command line
 -- was wrong, 3 the kstats could not be read or the file not be written. SPDX-License-Identifier: MIT
-local kstat = require("kstat")
-local options = require("kstat.base.options")
-local recording = require("kstat.recording")
 local interval = require("kstat.base.options.interval")
-local tick = require("kstat.command.tick")
+local kstat = require("kstat")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local options = require("kstat.base.options")
+local recording = require("kstat.recording")
 local running = require("kstat.base.running")
+local tick = require("kstat.command.tick")
 
 local USAGE = [=[
 usage: kstatlua record -o FILE [--args | --no-processes] [--machine | --trust USER,...]

@@ -3,14 +3,14 @@
 -- Without a terminal that a screen needs it prints frames, and with -j and similar options rows. The report of a script
 -- is a view, too: this one is what draws `kstatlua SCRIPT --watch`, see kstat.report.
 -- SPDX-License-Identifier: MIT
-local core = require("kstat.core")
-local kstat = require("kstat")
-local options = require("kstat.base.options")
-local order = require("kstat.top.order")
 local asked = require("kstat.base.past")
 local clock = require("kstat.command.clock")
+local core = require("kstat.core")
+local kstat = require("kstat")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local options = require("kstat.base.options")
+local order = require("kstat.top.order")
 local output = require("kstat.command.output")
 local running = require("kstat.base.running")
 local top = require("kstat.top")
@@ -44,21 +44,12 @@ end
 
 -- --- what is shown ----------------------------------------------------------------------------------
 
--- Whether a command line, or the environment, names a part of the past.
-local function is_past(given)
-  local named = given.replay or given.at or given.from or given.to or given.host
-  for _, name in ipairs({ "KSTAT_SOURCE", "KSTAT_AT", "KSTAT_FROM", "KSTAT_TO", "KSTAT_HOST" }) do
-    named = named or (os.getenv(name) or "") ~= ""
-  end
-  return named ~= nil and named ~= false
-end
-
 -- The past that a screen begins in, at the time that the command line names; nil: what comes through a pipe, or a file
 -- that has no two samples, can only be shown in its order.
 local function open_past(given)
   local source, past, message, errname = asked.source(given), nil, nil, nil
   source.at, source.interval, source.step = asked.at(given) or given.from, nil, given.interval ~= 1 and given.interval
-  local capture = source.capture or os.getenv("KSTAT_SOURCE")
+  local capture = source.capture or asked.named("capture")
   if capture ~= "-" then
     past, message, errname = require("kstat.top.past").open(source)
   end
@@ -88,13 +79,13 @@ local function show(what, given)
   end
   what.interval, what.count, what.color = given.interval, given.count, given.color
   local run = top.run
-  what.is_replay = is_past(given)
+  what.is_replay = asked.is_named(given)
   if what.batch or not top.possible() then
     what.remembered = nil
     run = require("kstat.top.batch").run
     what.count, what.interval, what.step = not given.interval and 1 or given.count, given.interval or 1, given.interval
   elseif what.is_replay then
-    what.past, what.only_past = open_past(given), given.replay ~= nil or is_past({})
+    what.past, what.only_past = open_past(given), given.replay ~= nil or asked.is_named({})
     add(what.past and what.past.chain)
     if not what.only_past then -- the screen goes from there to now
       given = copy_of(given)
@@ -265,7 +256,7 @@ local function print_view(given)
   elseif given.operands[1] then
     wrong(("'%s': the view '%s' takes no selectors, as '%s' does"):format(given.operands[1], view.name, ANY))
   end
-  given.screen = { live = not is_past(given), all = true, width = 80, height = 1e9, lines = 1e9 }
+  given.screen = { live = not asked.is_named(given), all = true, width = 80, height = 1e9, lines = 1e9 }
   local shown, passes = copy_of(report), order.filter(given.filter or "")
   shown.skip_first, shown.selectors = true, report:selected(given)
   function shown.rows(d, now, prev, of)

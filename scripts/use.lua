@@ -4,21 +4,21 @@
 -- why, is in the modules of kstat.use.resources, and --explain prints it. Only saturation and errors are ever critical;
 -- what cannot be read is "-".
 -- SPDX-License-Identifier: MIT
+local asked_past = require("kstat.base.past")
 local core = require("kstat.core")
 local kstat = require("kstat")
 local levels = require("kstat.use.levels")
 local limits = require("kstat.use.limits")
+local opening = require("kstat.command.opening")
+local operand = require("kstat.command.operand")
+local output = require("kstat.command.output")
 local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
 local resources = require("kstat.use.resources")
 local rows = require("kstat.use.rows")
+local running = require("kstat.base.running")
 local selector = require("kstat.read.selector")
 local tick = require("kstat.command.tick")
-local asked_past = require("kstat.base.past")
-local opening = require("kstat.command.opening")
-local operand = require("kstat.command.operand")
-local output = require("kstat.command.output")
-local running = require("kstat.base.running")
 
 -- --- rows ----------------------------------------------------------------------------------------
 

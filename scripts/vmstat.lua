@@ -14,10 +14,11 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local ticks = require("kstat.figures.ticks")
 local machine = require("kstat.base.machine")
 local running = require("kstat.base.running")
+local ticks = require("kstat.figures.ticks")
 local unknown = require("kstat.base.unknown")
+local variable = require("kstat.base.environment").variable
 
 local MOST_DISKS = 4
 local unpack = table.unpack or unpack
@@ -153,7 +154,7 @@ local FAULTS = { "intr", "pswitch", "syscall" }
 local function kb_per_page(x, replay)
   local vm = x:lookup("unix", 0, "vm")
   local bytes = vm and core.pagesize
-  if vm and (replay or os.getenv("KSTAT_PROC")) then
+  if vm and (replay or variable("KSTAT_PROC")) then
     bytes = vm:get("pagesize")
   end
   return (bytes or 4096) / 1024

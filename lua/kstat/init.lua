@@ -14,8 +14,8 @@
 -- `kstat.opne`. To ask whether an older version has a function, `rawget(kstat, "name")` never raises.
 --
 -- @module kstat
-local core = require("kstat.core")
 local chain = require("kstat.read.chain")
+local core = require("kstat.core")
 local every = require("kstat.read.every")
 local selector = require("kstat.read.selector")
 require("kstat.read.kstat")

@@ -10,6 +10,7 @@
 --
 -- @module kstat.picture
 local core = require("kstat.core")
+local variable = require("kstat.base.environment").variable
 
 local kstat_format = require("kstat.format")
 local stdout = require("kstat.base.stdout")
@@ -25,13 +26,8 @@ local SHADES = { " ", "░", "▒", "▓", "█" }
 local ASCII_SHADES = { " ", ".", ":", "*", "#" }
 
 local function speaks_utf8()
-  for _, variable in ipairs({ "LC_ALL", "LC_CTYPE", "LANG" }) do
-    local value = os.getenv(variable)
-    if value and value ~= "" then
-      return value:lower():find("utf%-?8") ~= nil
-    end
-  end
-  return false
+  local language = variable("LC_ALL") or variable("LC_CTYPE") or variable("LANG")
+  return language ~= nil and language:lower():find("utf%-?8") ~= nil
 end
 
 local MOST_COLUMNS = stdout.MOST_COLUMNS

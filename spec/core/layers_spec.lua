@@ -259,6 +259,14 @@ describe("the floors of lua/kstat", function()
     assert.truthy(needs.report.command and files["kstat.read.path"]["kstat.core"])
   end)
 
+  it("read the environment in one place, and what names the past in another", function()
+    -- POSIXLY_CORRECT counts if it is empty, too.
+    assert.same({ "lua/kstat/base/environment.lua", "lua/kstat/base/options/init.lua" },
+      list("grep -rl 'os[.]getenv' lua scripts | sort"))
+    assert.same({ "lua/kstat/base/past.lua" },
+      list([=[grep -rlE '"KSTAT_(SOURCE|AT|FROM|TO|HOST)"' lua scripts]=]))
+  end)
+
   it("have packages that are either a file or a folder", function()
     for _, folder in ipairs(list("find lua/kstat -mindepth 1 -maxdepth 1 -type d")) do
       assert.equal(1, run.shell("test -e " .. folder .. ".lua").status, folder)

@@ -123,6 +123,15 @@ describe("the past", function()
       env.KSTAT_AT = "soon"
       assert.matches("^kstat: KSTAT_AT: 'soon' is not a time; times are 14:32, ", kstat({}, env).err)
     end)
+
+    it("in no variable that is empty", function()
+      local open = ("print(require('kstat.top.past').open({ capture = %q }).time)"):format(dir)
+      local none = run.run({ "kstatlua", "-e", open })
+      assert.matches("^%d+", none.out)
+      assert.same(none, run.run({ "kstatlua", "-e", open, env = { KSTAT_AT = "", KSTAT_FROM = "", KSTAT_TO = "" } }))
+      local r = run.run({ "kstat", "root", env = { KSTAT_SOURCE = "", KSTAT_PROC = "" } })
+      assert.equal("kstat: 'root' is a user: kstatlua prstat -u root\n", r.err)
+    end)
   end)
 
   it("has a time twice or never where clocks were changed for the summer", function()

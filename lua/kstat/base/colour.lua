@@ -1,6 +1,7 @@
 --- Colour for people, with restraint: green, yellow and red stand for a state, and nothing else has a colour.
 -- @module kstat.base.colour
 local core = require("kstat.core")
+local variable = require("kstat.base.environment").variable
 
 local colour = {}
 
@@ -14,8 +15,8 @@ function colour.wanted(when)
   if when == "always" or when == "never" then
     return when == "always"
   end
-  local term = os.getenv("TERM") or ""
-  return (os.getenv("NO_COLOR") or "") == "" and term ~= "" and term ~= "dumb" and core.terminal(1) ~= nil
+  local term = variable("TERM") or "dumb"
+  return not variable("NO_COLOR") and term ~= "dumb" and core.terminal(1) ~= nil
 end
 
 --- A text in the colour of a state.

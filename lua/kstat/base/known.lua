@@ -68,7 +68,7 @@ end
 
 -- What a word is on this machine besides.
 local function here(word)
-  if os.getenv("KSTAT_SOURCE") or os.getenv("KSTAT_PROC") then
+  if require("kstat.base.past").is_elsewhere() then
     return nil
   end
   local file = word:find("^%d+$") and io.open(("/proc/%s/comm"):format(word))

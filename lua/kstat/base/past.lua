@@ -1,16 +1,43 @@
---- Which part of the past a command shows: what its command line says, or the environment in its place.
+--- Which part of the past is shown: what a command line or a script says, or the environment in its place. Nothing else
+-- of the Lua half reads these variables; the host sets them for the options before the name of a command.
 -- @module kstat.base.past
 local running = require("kstat.base.running")
+local variable = require("kstat.base.environment").variable
 
 local past = {}
 
---- The end of the one interval that a command line asks for: --at, or in its place `$KSTAT_AT`, which `kstatlua --at`
--- sets for the command behind it.
+local VARIABLES = { capture = "KSTAT_SOURCE", at = "KSTAT_AT", from = "KSTAT_FROM", to = "KSTAT_TO",
+  host = "KSTAT_HOST" }
+
+--- What the environment says of a field of kstat.open.
+-- @string field "capture", "at", "from", "to" or "host"
+-- @treturn string|nil
+function past.named(field)
+  return variable(VARIABLES[field])
+end
+
+--- Whether a command line, or the environment, names a part of the past.
 -- @tparam table given the options of the command line
+-- @treturn boolean
+function past.is_named(given)
+  local is_named = given.replay ~= nil
+  for field in pairs(VARIABLES) do
+    is_named = is_named or (given[field] or past.named(field)) ~= nil
+  end
+  return is_named
+end
+
+--- Whether the environment names other kstats than those of the machine that runs: a recording, or a recorded tree.
+-- @treturn boolean
+function past.is_elsewhere()
+  return (past.named("capture") or variable("KSTAT_PROC")) ~= nil
+end
+
+--- The end of the one interval that is asked for: --at, or in its place `$KSTAT_AT`.
+-- @tparam table given the options of the command line, or fields of kstat.open
 -- @treturn string|nil
 function past.at(given)
-  local named = not (given.from or given.to) and os.getenv("KSTAT_AT")
-  return given.at or named ~= "" and named or nil
+  return given.at or not (given.from or given.to) and past.named("at") or nil
 end
 
 --- The fields of kstat.open for the options that say which part of the past a command shows, kstat.base.options.past;

@@ -4,6 +4,7 @@
 --
 -- @module kstat.base.stdout
 local core = require("kstat.core")
+local variable = require("kstat.base.environment").variable
 
 local stdout = {}
 
@@ -45,7 +46,7 @@ end
 
 -- What a variable says of the window; nil: nothing.
 local function said(name)
-  local number = tonumber(os.getenv(name))
+  local number = tonumber(variable(name) or "")
   return number and number >= 1 and math.floor(math.min(number, stdout.MOST_COLUMNS)) or nil
 end
 

@@ -216,7 +216,7 @@ function unknown.switch(fields)
   end
   for class, optional in pairs(OPTIONAL) do
     local pattern = fields.class ~= "" and fields.class ~= "*" and core.pattern(fields.class)
-    if pattern and pattern:matches(class) and not (os.getenv("KSTAT_PROC") or os.getenv("KSTAT_SOURCE")) then
+    if pattern and pattern:matches(class) and not require("kstat.base.past").is_elsewhere() then
       return ("KSTAT_WITH=%s adds %s"):format(optional[1], optional[2])
     end
   end

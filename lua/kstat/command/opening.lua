@@ -58,7 +58,7 @@ function opening.not_opened(given, errname)
   if errname == "EINVAL" and (asks or given.trust) or errname == "ENOENT" and asks and not given.replay then
     return 2
   end
-  return errname == "ENODATA" and (given.at or os.getenv("KSTAT_AT")) and 1 or 3
+  return errname == "ENODATA" and (given.at or past.named("at")) and 1 or 3
 end
 
 local function finish_reading(...)

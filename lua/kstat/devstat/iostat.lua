@@ -11,10 +11,10 @@ local core = require("kstat.core")
 local devstat = require("kstat.devstat")
 local interval = require("kstat.base.options.interval")
 local options = require("kstat.base.options")
-local report = require("kstat.report")
-local tick = require("kstat.command.tick")
 local past = require("kstat.base.past")
+local report = require("kstat.report")
 local running = require("kstat.base.running")
+local tick = require("kstat.command.tick")
 local fixed = core.devstat.fixed
 
 local HELP = [=[

@@ -4,6 +4,7 @@
 local core = require("kstat.core")
 local intervals = require("kstat.base.options.interval")
 local options = require("kstat.base.options")
+local past = require("kstat.base.past")
 local running = require("kstat.base.running")
 
 local M = {}
@@ -140,7 +141,7 @@ local function settle(o)
   if o.C and (o.E or not (o.x or o.e) or not o.x and (o.d or o.D)) then
     fail("-C can only be used with -e or -x.")
   end
-  local all = (o.host or os.getenv("KSTAT_HOST")) == "*" -- machines
+  local all = (o.host or past.named("host")) == "*" -- machines
   if not (o.d or o.D or o.x or o.e or o.E or o.t or o.c) then
     o.t, o.c, o.d, o.x = not all, not all, not all, all
   end

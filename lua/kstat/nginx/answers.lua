@@ -1,7 +1,7 @@
 --- Answers to requests: /metrics, /kstat.json and /kstat/.
+local chains = require("kstat.read.chain")
 local core = require("kstat.core")
 local families = require("kstat.nginx.families")
-local chains = require("kstat.read.chain")
 local page = require("kstat.page")
 
 local M = {}

@@ -2,6 +2,7 @@
 local ffi = require("ffi")
 local files = require("kstat.nginx.files")
 local publish = require("kstat.publish")
+local variable = require("kstat.base.environment").variable
 
 ffi.cdef([[int kstat_nginx_setenv(const char *name, const char *value, int overwrite) __asm__("setenv");]])
 
@@ -80,8 +81,8 @@ function M.open(options)
     options.name, options.persistent = stem .. "." .. (parent_process() or "0"), true
   end
   local name = options.name
-  local directory = (os.getenv("NGINX") or "") ~= "" and directory_of_parent(name)
-  if directory and (os.getenv("KSTAT_DIR") or "") == "" then
+  local directory = variable("NGINX") and directory_of_parent(name)
+  if directory and not variable("KSTAT_DIR") then
     setenv("KSTAT_DIR", directory)
   end
   local how = { capacity = options.capacity, shared = (directory or in_worker) and true or nil }
@@ -100,7 +101,7 @@ function M.open(options)
     remove_left(directory_of(pub), stem)
   end
   -- The variable lasts as long as the process, also where it becomes a daemon, and a new binary does not get it.
-  local reloaded = os.getenv("KSTAT_NGINX_" .. name) ~= nil
+  local reloaded = variable("KSTAT_NGINX_" .. name) ~= nil
   setenv("KSTAT_NGINX_" .. name, "1")
   return pub, reloaded
 end

@@ -1,7 +1,7 @@
 --- What there is once in an nginx: how many rows, reloads, restarts, connections, and the sizes of dictionaries.
-local ffi = require("ffi")
 local chains = require("kstat.read.chain")
 local distributions = require("kstat.nginx.distributions")
+local ffi = require("ffi")
 local names = require("kstat.nginx.names")
 local rows = require("kstat.nginx.rows")
 

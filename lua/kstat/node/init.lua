@@ -4,10 +4,10 @@
 -- the machine lacks is left out.
 --
 -- @module kstat.node
-local core = require("kstat.core")
-local selector = require("kstat.read.selector")
 local GROUPS = require("kstat.node.table")
+local core = require("kstat.core")
 local rows = require("kstat.node.rows")
+local selector = require("kstat.read.selector")
 
 local node = {}
 

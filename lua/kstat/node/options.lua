@@ -7,6 +7,7 @@
 -- @module kstat.node.options
 local core = require("kstat.core")
 local node = require("kstat.node")
+local variable = require("kstat.base.environment").variable
 
 local node_options = {}
 
@@ -70,9 +71,9 @@ local function take_value(taken, name, value)
     taken.filters[filter] = text
     return text and true, message
   elseif ROOTS[name] then
-    local default, variable = ROOTS[name][1], ROOTS[name][2]
-    return value == (os.getenv(variable) or default), ("--%s: the environment variable %s says that here"):format(name,
-      variable)
+    local default, where = ROOTS[name][1], ROOTS[name][2]
+    return value == (variable(where) or default),
+      ("--%s: the environment variable %s says that here"):format(name, where)
   elseif field == "path" and not value:find("^/") then
     return nil, ("--%s: a path such as /metrics expected, not '%s'"):format(name, value)
   elseif field and LISTS[field] then

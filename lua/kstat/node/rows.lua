@@ -2,14 +2,15 @@
 --
 -- @module kstat.node.rows
 local core = require("kstat.core")
+local variable = require("kstat.base.environment").variable
 
 local rows = {}
 
 --- Their names, and whether each is on by default.
 rows.COLLECTORS = { os = true, selinux = true, textfile = true, time = true, uname = true }
 
-local PROC = os.getenv("KSTAT_PROC") or "/proc"
-local SYS = os.getenv("KSTAT_SYS") or "/sys"
+local PROC = variable("KSTAT_PROC") or "/proc"
+local SYS = variable("KSTAT_SYS") or "/sys"
 
 -- The first line of a file, or nil.
 local function first_line(path)

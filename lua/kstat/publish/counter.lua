@@ -1,7 +1,7 @@
 --- Counters: objects that add to one statistic.
 -- @submodule kstat.publish
-local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
+local core = require("kstat.core").publish
 local library = require("kstat.publish.library")
 
 local fn, forks = library.fn, library.forks

@@ -32,9 +32,9 @@
 -- texts, raw bytes and histograms. They are there until they are deleted or collected.
 -- @table publish_options
 
-local core = require("kstat.core").publish
 local blob = require("kstat.publish.blob")
 local check = require("kstat.publish.check")
+local core = require("kstat.core").publish
 local guess = require("kstat.base.guess")
 local histogram = require("kstat.publish.histogram")
 local latency = require("kstat.publish.latency")

@@ -1,7 +1,7 @@
 --- What all published kstats have, and how they are made.
 -- @submodule kstat.publish
-local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
+local core = require("kstat.core").publish
 local guess = require("kstat.base.guess")
 local library = require("kstat.publish.library")
 local mistake = require("kstat.base.mistake")

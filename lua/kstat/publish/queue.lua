@@ -1,7 +1,7 @@
 --- Published kstats of I/O queues and of timers.
 -- @submodule kstat.publish
-local core = require("kstat.core").publish
 local check = require("kstat.publish.check")
+local core = require("kstat.core").publish
 local library = require("kstat.publish.library")
 local object = require("kstat.publish.object")
 local unknown = require("kstat.base.unknown")

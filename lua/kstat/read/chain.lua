@@ -2,6 +2,7 @@
 -- @classmod kstat.chain
 local core = require("kstat.core")
 local object = require("kstat.read.object")
+local past = require("kstat.base.past")
 local path = require("kstat.read.path")
 local sample = require("kstat.read.sample")
 local selector = require("kstat.read.selector")
@@ -95,11 +96,11 @@ local function check_source(source)
       error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
     end
   end
-  local past = source.capture or source.from or source.to or source.at or source.host
+  local is_past = source.capture or source.from or source.to or source.at or source.host
   if source.at and (source.from or source.to) then
     error("a source is the interval that ends at a time, or bounded by times, not both", 3)
   end
-  if past and (source.proc or source.sys) then
+  if is_past and (source.proc or source.sys) then
     error("a source is the past or directories, not both", 3)
   end
   if source.machine and (source.published or source.trust ~= nil) then
@@ -190,11 +191,11 @@ function chain.several_machines(ks, source, names_hosts)
     end
     return true
   end
-  if not ks:is_replay() or names_hosts and (source.host or os.getenv("KSTAT_HOST")) == "*" or not look(ks) then
+  if not ks:is_replay() or names_hosts and (source.host or past.named("host")) == "*" or not look(ks) then
     return nil
   end
   local on
-  if #names < 2 and (source.capture or os.getenv("KSTAT_SOURCE")) ~= "-" then
+  if #names < 2 and (source.capture or past.named("capture")) ~= "-" then
     local all = {}
     for key, value in pairs(source) do
       all[key] = key ~= "only" and value or nil

@@ -3,9 +3,9 @@
 local chain = require("kstat.read.chain")
 local core = require("kstat.core")
 local intervals = require("kstat.base.options.interval")
+local selector = require("kstat.read.selector")
 local stdout = require("kstat.base.stdout")
 local steps = require("kstat.read.step")
-local selector = require("kstat.read.selector")
 
 local every = {}
 

@@ -17,18 +17,18 @@
 -- --sort, --top, -T, -y, -z and --help. doc/scripting-reference.md is the whole story, with units.
 --
 -- @module kstat.report
+local clock = require("kstat.command.clock")
 local core = require("kstat.core")
 local declare = require("kstat.report.declare")
 local evaluation = require("kstat.report.evaluation")
 local mistake = require("kstat.base.mistake")
-local options = require("kstat.base.options")
-local output = require("kstat.command.output")
-local selector = require("kstat.read.selector")
-local tick = require("kstat.command.tick")
-local clock = require("kstat.command.clock")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local options = require("kstat.base.options")
+local output = require("kstat.command.output")
 local running = require("kstat.base.running")
+local selector = require("kstat.read.selector")
+local tick = require("kstat.command.tick")
 
 local report = { evaluate = evaluation.evaluate, rows_of = evaluation.rows_of, values_of = evaluation.values_of,
   look_for_missing = evaluation.look_for_missing }

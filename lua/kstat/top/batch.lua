@@ -5,12 +5,12 @@
 --
 -- @module kstat.top.batch
 local application = require("kstat.top.application")
+local clock = require("kstat.command.clock")
 local core = require("kstat.core")
 local machine = require("kstat.top.machine")
 local picture = require("kstat.picture")
-local sampling = require("kstat.top.sampling")
-local clock = require("kstat.command.clock")
 local running = require("kstat.base.running")
+local sampling = require("kstat.top.sampling")
 
 local batch = {}
 

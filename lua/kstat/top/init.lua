@@ -13,6 +13,7 @@ local machine = require("kstat.top.machine")
 local picture = require("kstat.picture")
 local sampling = require("kstat.top.sampling")
 local seen = require("kstat.top.seen")
+local variable = require("kstat.base.environment").variable
 
 local top = {}
 
@@ -295,8 +296,7 @@ end
 --- Whether `run` can: standard output is a terminal that does what full-screen programs ask for.
 -- @treturn boolean
 function top.possible()
-  local term = os.getenv("TERM") or "dumb"
-  return term ~= "dumb" and term ~= "" and core.terminal(1) ~= nil
+  return (variable("TERM") or "dumb") ~= "dumb" and core.terminal(1) ~= nil
 end
 
 return top

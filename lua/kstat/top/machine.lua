@@ -2,6 +2,7 @@
 -- @module kstat.top.machine
 local core = require("kstat.core")
 local text = require("kstat.base.text")
+local variable = require("kstat.base.environment").variable
 
 local machine = {}
 
@@ -18,7 +19,7 @@ function machine.host()
   if f then
     f:close()
   end
-  return name or os.getenv("HOSTNAME") or "?"
+  return name or variable("HOSTNAME") or "?"
 end
 
 local function plural(n, word, words)

@@ -4,6 +4,7 @@
 -- calls the chain is at the sample of the moment, because differences ask it what statistics mean.
 --
 -- @module kstat.top.past
+local asked = require("kstat.base.past")
 local chain = require("kstat.read.chain")
 local core = require("kstat.core")
 local history = require("kstat.use.history")
@@ -322,7 +323,7 @@ function past.open(source)
   source = source or {}
   -- A bound alone means what was recorded of this machine.
   local bounded = { capture = source.capture, to = source.to, host = source.host,
-    from = source.from or os.getenv("KSTAT_FROM") or not source.capture and "0" or nil }
+    from = source.from or asked.named("from") or not source.capture and "0" or nil }
   local ks, message, errname = chain.open(bounded)
   if not ks then
     return nil, message, errname
@@ -338,7 +339,7 @@ function past.open(source)
   local ok
   ok, message = arrive(self, n, message)
   self.last = self.time
-  local at = source.at or not (source.from or source.to) and os.getenv("KSTAT_AT")
+  local at = asked.at(source)
   if ok and at then
     ok, message = self:to(at)
     errname = not core.when(at, self.reference or self.last) and "EINVAL" or nil

@@ -6,9 +6,9 @@
 -- @module kstat.top.prompts
 local chain = require("kstat.read.chain")
 local core = require("kstat.core")
+local machine = require("kstat.base.machine")
 local order = require("kstat.top.order")
 local text = require("kstat.base.text")
-local machine = require("kstat.base.machine")
 
 local prompts = {}
 

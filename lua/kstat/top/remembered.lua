@@ -6,6 +6,7 @@
 --
 -- @module kstat.top.remembered
 local core = require("kstat.core")
+local variable = require("kstat.base.environment").variable
 
 local remembered = {}
 remembered.__index = remembered
@@ -15,7 +16,7 @@ local HEAD = "kstatlua top 1\n"
 --- Where it is kept.
 -- @treturn string|nil nil: the environment names no place
 function remembered.place()
-  local state, home = os.getenv("XDG_STATE_HOME") or "", os.getenv("HOME") or ""
+  local state, home = variable("XDG_STATE_HOME") or "", variable("HOME") or ""
   if state:sub(1, 1) == "/" then
     return state .. "/kstat/top"
   end

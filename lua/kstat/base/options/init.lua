@@ -249,7 +249,7 @@ function options.read(declared, words)
     values[o.name] = o.default
   end
   local reading = { words = words, values = values, at = 1 }
-  local posix, ended = os.getenv("POSIXLY_CORRECT"), false
+  local posix, ended = os.getenv("POSIXLY_CORRECT"), false -- which counts if it is empty, too, as for getopt(3)
   while words[reading.at] and not reading.final do
     local word, message = tostring(words[reading.at]), nil
     if ended or word == "-" or word:sub(1, 1) ~= "-" then

@@ -9,9 +9,9 @@
 -- @module kstat.command.output
 local colour = require("kstat.base.colour")
 local core = require("kstat.core")
+local kstat_text = require("kstat.base.text")
 local pager = require("kstat.command.tick").pager
 local stdout = require("kstat.base.stdout")
-local kstat_text = require("kstat.base.text")
 
 local columns_of = core.columns_of
 local unpack = table.unpack or unpack

@@ -8,9 +8,9 @@
 --
 -- @module kstat.top.views.cgroups
 local cgroup = require("kstat.use.cgroup")
-local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local figures = require("kstat.use.figures")
+local makers = require("kstat.top.column")
 local report = require("kstat.report")
 local selector = require("kstat.read.selector")
 local states = require("kstat.top.states")

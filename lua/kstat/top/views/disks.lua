@@ -4,16 +4,16 @@
 -- disks that iostat passes over are left out, the former unless they do something. What is idle comes last.
 --
 -- @module kstat.top.views.disks
-local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local devices = require("kstat.iostat.devices")
 local io_figures = require("kstat.io")
 local link_figures = require("kstat.figures.link")
+local machine = require("kstat.base.machine")
+local makers = require("kstat.top.column")
 local report = require("kstat.report")
 local selector = require("kstat.read.selector")
 local states = require("kstat.top.states")
 local text = require("kstat.base.text")
-local machine = require("kstat.base.machine")
 local use = { rows = require("kstat.use.rows"), disk = require("kstat.use.disk"),
   link = require("kstat.use.network") }
 

@@ -8,14 +8,14 @@
 -- Children that ended within an interval have a row with the name and the PID of their parent, as they have no other.
 --
 -- @module kstat.top.views.processes
-local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local ended = require("kstat.figures.ended")
+local machine = require("kstat.base.machine")
+local makers = require("kstat.top.column")
 local processes = require("kstat.prstat.rows")
 local report = require("kstat.report")
 local selector = require("kstat.read.selector")
 local text = require("kstat.base.text")
-local machine = require("kstat.base.machine")
 
 local PROCESS = { selector.compile({ class = "process" }) }
 local CHANGES = { utime = "utime", stime = "stime", cutime = "cutime", cstime = "cstime" }

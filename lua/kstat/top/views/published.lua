@@ -11,12 +11,12 @@
 --
 -- @module kstat.top.views.published
 local core = require("kstat.core")
+local machine = require("kstat.base.machine")
 local picture = require("kstat.picture")
 local published = require("kstat.figures.published")
 local report = require("kstat.report")
 local selector = require("kstat.read.selector")
 local text = require("kstat.base.text")
-local machine = require("kstat.base.machine")
 
 local HISTORY, ENOUGH, STEP = 60, 5, 5 -- intervals; the median is computed anew after so many
 local TREND = 8 -- intervals that are drawn

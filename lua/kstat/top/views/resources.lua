@@ -6,12 +6,12 @@
 --
 -- @module kstat.top.views.resources
 local colour = require("kstat.base.colour")
-local makers = require("kstat.top.column")
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
 local levels = require("kstat.use.levels")
 local limits = require("kstat.use.limits")
+local makers = require("kstat.top.column")
 local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
 local report = require("kstat.report")

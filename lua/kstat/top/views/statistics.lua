@@ -6,15 +6,16 @@
 -- people without idle ones.
 --
 -- @module kstat.top.views.statistics
+local asked = require("kstat.base.past")
 local core = require("kstat.core")
-local order = require("kstat.top.order")
-local picture = require("kstat.picture")
-local report = require("kstat.report")
-local text = require("kstat.base.text")
 local machine = require("kstat.base.machine")
 local operand = require("kstat.command.operand")
+local order = require("kstat.top.order")
 local output = require("kstat.command.output")
+local picture = require("kstat.picture")
+local report = require("kstat.report")
 local running = require("kstat.base.running")
+local text = require("kstat.base.text")
 
 local DEFAULT = { "unix:0:sys", "unix:0:vm", { class = "disk" }, { class = "net", name = "/^(?!lo$)/" },
   { class = "mib2" }, { class = "pressure" } }
@@ -34,7 +35,7 @@ end
 
 -- What a capture without the kstats of the default has is shown all.
 local function selected(options)
-  local is_capture = options.replay or (os.getenv("KSTAT_SOURCE") or "") ~= ""
+  local is_capture = options.replay or asked.named("capture")
   return named(options) or not is_capture and DEFAULT or nil
 end
 
