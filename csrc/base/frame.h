@@ -1,6 +1,9 @@
 /*
  * frame.h - what a terminal shows, and the few bytes that change it. A frame is the cells of a window: a cell has one
  * character with what combines with it, and a style. A wide character has two cells, the second of which is empty.
+ *
+ * Rows of a list that moved are moved on the terminal, since lists are sorted anew at each tick. A line is erased
+ * behind a text and never before it, so that nothing flickers where the synchronized update is not known.
  * SPDX-License-Identifier: MIT
  */
 #ifndef BASE_FRAME_H

@@ -1,5 +1,11 @@
 /*
- * device.c - one struct devstat from the kstats of a disk or tape. SPDX-License-Identifier: MIT
+ * device.c - one struct devstat from the kstats of a disk or tape.
+ *
+ * It is the only file that knows the names of these kstats: the I/O kstat of class disk or tape, and beside it, both
+ * optional, <name>,detail (what Linux counts of a disk beyond the I/O kstat) and <name>,dev of class device (what the
+ * device is, and where a system counts as devstat does its read_, write_, free_ and other_ ops, bytes and time). All
+ * comes through the chain, so that a replay needs no code of its own.
+ * SPDX-License-Identifier: MIT
  */
 #include "devstat/device.h"
 

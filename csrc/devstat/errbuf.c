@@ -1,4 +1,10 @@
-/* errbuf.c - the error text of a thread. SPDX-License-Identifier: MIT */
+/*
+ * errbuf.c - the error text of a thread.
+ *
+ * It is not thread-local storage: 2 KB of that would keep the Lua module from being loaded into a running process,
+ * whose reserve for such storage is small.
+ * SPDX-License-Identifier: MIT
+ */
 #include "devstat/errbuf.h"
 
 #include <pthread.h>

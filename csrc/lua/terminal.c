@@ -1,7 +1,12 @@
 /*
  * terminal.c - what a script needs to know of the terminal, and the mode of full-screen programs.
  * The state is the process's: handlers and atexit() have no other way to reach it. What a handler
- * reads is in place before `entered` is set. SPDX-License-Identifier: MIT
+ * reads is in place before `entered` is set.
+ *
+ * The settings are saved before a script changes them, and restored at exit and when the Lua state closes. The handlers
+ * are the host's, so that SIGTSTP, SIGHUP, SIGQUIT and a second SIGINT restore them, too. Where no shell could continue
+ * the process, as in a container, the kernel does not stop it: the screen then goes on as after a stop.
+ * SPDX-License-Identifier: MIT
  */
 #include "lua/terminal.h"
 

@@ -13,6 +13,11 @@
  *   rtt_buckets, rtt_bounds     the histogram: counts, and the lower bounds as numbers (as text, if
  *                               one is negative or has a fraction)
  *   rtt_oob                     samples that no bucket holds
+ *
+ * It takes work to compute what a blob holds: merging shards, walking a digest for each percentile. The decoder is
+ * called for every statistic and cannot allocate, so the sources that read a blob do this once. The blob comes first,
+ * so that ks_data of a C program is a struct statsblob. Names and units of VOIs travel with it, as a reader has no
+ * template.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_BLOBSTAT_H

@@ -9,6 +9,12 @@
  *     without memory, so that the decoder can.
  *   - of its own: `counts` holds the differences. Only such a one can change.
  *   - a digest's, which knows quantiles since creation only: it neither subtracts nor merges.
+ *
+ * The statistics of a histogram are computed from the bytes of two readings when somebody asks, so that recordings
+ * store none. A difference passes the earlier reading to the decoder (ks_cursor_open_since()): a percentile is no end
+ * of a subtraction. In an exponential bucket a quantile is the value from which the others are at most the bound of the
+ * scale away, 2lh / (l + h); a point on a straight line could be wrong by twice that. The least and the greatest value
+ * of an interval are those of its outermost buckets, unless the counted ones changed in it.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_DISTRIBUTION_H

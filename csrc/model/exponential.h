@@ -1,6 +1,11 @@
 /*
  * exponential.h - buckets that grow by a constant factor, those of OTLP's exponential histograms: at scale s
  * bucket i holds the numbers above 2^(i/2^s) up to and including 2^((i+1)/2^s). All is exact, for every 64-bit number.
+ *
+ * No loop and no logarithm finds a bucket. The bounds of the finest scale are powers of the 256th root of two; as
+ * 64-bit mantissas they are a table of 2 KB, whose floors decide exactly, because no bound but a power of two is a
+ * whole number. The upper eight bits of a value's mantissa give a first guess, and two comparisons the bucket; a
+ * coarser scale is a shift. So 2^53 + 1 and 2^53 never share a bucket by rounding.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MODEL_EXPONENTIAL_H

@@ -6,6 +6,9 @@
  * process ends; nothing can end it sooner. So a process has at most one such thread for each question and KS_ASK_MOST
  * in all, no matter how many chains ask. The threads block all signals, hold no lock while they ask, and end after the
  * answer. After fork() the child keeps the answers, and has no questions.
+ *
+ * A thread per question needs no queue and leaves nothing behind in a program that uses the library; a child process
+ * would have to be waited for, which is the program's own business. Local file systems are asked directly.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_LINUX_ASK_H

@@ -1,7 +1,7 @@
 /*
  * linux.h - what the files of the Linux source share. A subsystem is a file of a folder here: it declares the
  * files of /proc that it reads, the kinds of kstats it has ("parts"), and how it lists the things they are
- * about ("units"). doc/architecture.md says how to add one.
+ * about ("units"). CONTRIBUTING.md says how to add one.
  *
  * Rounds: a round reads each file of /proc at most once, and each kstat at most once. The second reading of a
  * kstat starts a new round, as every scan does. So a reading of the whole chain reads each file once, and no

@@ -7,6 +7,9 @@
  * offsets, which stay good when the arrays move. Pointers into it are good until the next addition. An
  * addition that fails is remembered, as in a ks_buf: the caller looks at ks_store_failed() once the sample is
  * complete.
+ *
+ * The first kstat of an array is built beside the sample and replaces it when it is complete, so that damage in the
+ * next sample never costs the current one. doc/captures.md says what captures may hold and what becomes of it.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_SAMPLE_STORE_H

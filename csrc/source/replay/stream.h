@@ -4,6 +4,11 @@
  * A file is read from its first sample that is later than the last one of the file before, so what two files have is
  * read once. Where the machine was started again, or nothing was recorded for long, the samples before and behind make no
  * difference: the stream is cut there, which ks_source_ops.cut tells. Files of two machines are refused.
+ *
+ * A file is chosen by the times at its two ends, which are in headers, or by its name until it is needed. Which samples
+ * of a file an earlier one has, too, is found once, when it is opened (ks_machine_begin()): both have such times, and
+ * count them by one clock. One rule says from when an incomplete time counts, the last sample, so that a command gives
+ * the same tomorrow; only the recordings of this machine, which nobody named, count from now.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SOURCE_REPLAY_STREAM_H

@@ -4,6 +4,9 @@
 -- its parent, what it read and wrote in `cnread` and `cnwritten` of its parent's I/O. Children that the earlier sample
 -- still had brought what they had used by then into these at once, so that it is taken off again.
 --
+-- A child of which the earlier sample has no I/O, because it ended while that was taken, counts in full if it was
+-- younger than an interval; else nobody knows what its parent's children did.
+--
 -- @module kstat.figures.ended
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")

@@ -2,6 +2,10 @@
 --
 -- Nothing here raises while requests are served: a value that cannot be counted is counted as refused, and a metric
 -- that cannot be made is a line in the error log and an object that does nothing.
+--
+-- A counter with fractions is a whole number of steps, as times of histograms are microseconds: it adds up exactly, in
+-- parts that belong to a worker each, and the scale of its metadata tells all readers. Gauges that many workers raise
+-- are doubles with one atomic addition.
 local distributions = require("kstat.nginx.distributions")
 local library = require("kstat.publish.library")
 local names = require("kstat.nginx.names")

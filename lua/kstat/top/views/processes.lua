@@ -7,6 +7,12 @@
 --
 -- Children that ended within an interval have a row with the name and the PID of their parent, as they have no other.
 --
+-- The samples of a screen have what their own tick asked for, while those of kstat.every go on reading what any tick
+-- did: a window that scrolls over 1,000 processes would end up reading four files of each. Where a key made the screen
+-- read more (it scrolled, put rows in another order, filtered), the next sample follows in 0.25 s, as at the first
+-- frame. To read a page ahead on each side would take eighty files more at every tick. Without a screen (-b) the first
+-- sample has what the view selects of all rows.
+--
 -- @module kstat.top.views.processes
 local core = require("kstat.core")
 local ended = require("kstat.figures.ended")

@@ -4,6 +4,12 @@
 -- the worst states over time. A row is there for each resource that is not well, and for CPUs, memory, the busiest disk
 -- and the busiest link; a large window has rows of others, too.
 --
+-- Two things are read less often than kstatlua use reads them, as they would be half of a frame: descriptors of
+-- processes every five seconds from the second sample on, and what all processes read and wrote only while a disk is
+-- used, or where the kernel's averages say that somebody waited for one before the screen began. In the interval in
+-- which a disk comes into use only new processes are known: the verdict names one if it did half of what the disk did,
+-- and else the control group, or nobody.
+--
 -- @module kstat.top.views.resources
 local colour = require("kstat.base.colour")
 local core = require("kstat.core")

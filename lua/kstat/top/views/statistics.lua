@@ -5,6 +5,8 @@
 -- sends itself what it receives, without those that another one counts with more bits (obytes beside obytes64), and for
 -- people without idle ones.
 --
+-- Only what is shown has a history, which the view keeps; a row that comes into sight begins anew.
+--
 -- @module kstat.top.views.statistics
 local asked = require("kstat.base.past")
 local core = require("kstat.core")
