@@ -47,6 +47,28 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
+/* Writes a file; path: below the root. */
+static void
+put(const char *path, const void *text, size_t len)
+{
+	char name[512];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	check(fd >= 0 && write(fd, text, len) == (ssize_t)len, name);
+	(void)close(fd);
+}
+
+static void
+read_all(kstat_ctl_t *kc)
+{
+	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
+		read_one(kc, k);
+	while (ks_chain_warning(kc) != NULL)
+		;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -48,36 +48,18 @@ remove_root(void)
 	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Writes a file; path: below the root. */
+/* Reads a kstat, and walks along its values. */
 static void
-put(const char *path, const void *text, size_t len)
+read_one(kstat_ctl_t *kc, kstat_t *k)
 {
-	char name[512];
-	int fd;
+	static struct ks_values values;
 
-	(void)snprintf(name, sizeof(name), "%s/%s", root, path);
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	check(fd >= 0 && write(fd, text, len) == (ssize_t)len, name);
-	(void)close(fd);
-}
-
-/* Reads all kstats, and walks along their values. */
-static void
-read_all(kstat_ctl_t *kc)
-{
-	struct ks_values values = { 0 };
-
-	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next) {
-		if (kstat_read(kc, k, NULL) < 0)
-			continue;
-		values.n = 0;
-		check(ks_values_collect(&values, k, true) == 0, "collect");
-		for (size_t i = 0; i < values.n; i++)
-			(void)ks_chain_meta(kc, k, values.pair[i].name);
-	}
-	while (ks_chain_warning(kc) != NULL)
-		;
-	ks_values_free(&values);
+	if (kstat_read(kc, k, NULL) < 0)
+		return;
+	values.n = 0;
+	check(ks_values_collect(&values, k, true) == 0, "collect");
+	for (size_t i = 0; i < values.n; i++)
+		(void)ks_chain_meta(kc, k, values.pair[i].name);
 }
 
 #endif
