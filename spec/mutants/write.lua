@@ -1,0 +1,117 @@
+--- Writes files in which mutants can be turned on, one or several; see mutants.lua.
+-- SPDX-License-Identifier: MIT
+local M = {}
+
+-- --- C: the body of a function is there once more for each mutant, behind a question which of them is on -------------
+
+-- Where the mark of a mutant goes: before the statement of its line, or an earlier one; the function's begin is one.
+local function mark_of(lines, m)
+  for i = m.line, m.body + 1, -1 do
+    local before = lines[i - 1]
+    if i == m.body + 1 or (before:find("[;}{]$") and not before:find("= {$") and not before:find("^%s*[{}].*[^;]$")
+        and not lines[i]:find("^%s*[}.]") and not lines[i]:find("^%s*case ") and not lines[i]:find("^%s*default:")
+        and not lines[i]:find("^%s*else") and not before:find("^%s+struct .*{$")) then
+      return i
+    end
+  end
+end
+
+-- The lines of a body, with labels that are no others'. marks: in lines, the text before them.
+local function add_body(out, lines, first, last, id, changed, marks)
+  local labels = {}
+  for i = first, last do
+    local label = lines[i]:match("^%s?([%w_]+):$")
+    if label and label ~= "default" then
+      labels[label] = label .. "_mutant" .. id
+    end
+  end
+  for i = first, last do
+    local line = changed[i] or lines[i]
+    line = line:gsub("[%a_][%w_]*", labels)
+    out[#out + 1] = (marks[i] or "") .. line
+  end
+end
+
+-- mutants: of this file.
+function M.c(lines, mutants, header)
+  local out, of, at = { ('#include "%s"'):format(header) }, {}, 1
+  for _, m in ipairs(mutants) do
+    of[m.body] = of[m.body] or {}
+    table.insert(of[m.body], m)
+  end
+  while at <= #lines do
+    out[#out + 1] = lines[at]
+    local here = of[at]
+    if here then
+      local last, marks = at + 1, {}
+      while lines[last] ~= "}" do
+        last = last + 1
+      end
+      for _, m in ipairs(here) do
+        out[#out + 1] = ("if (mutant_on(%d)) {"):format(m.id)
+        add_body(out, lines, at + 1, last - 1, m.id, { [m.line] = m.now }, {})
+        out[#out + 1] = "} else"
+        local i = m.marked_at or mark_of(lines, m)
+        marks[i] = ("mutant_mark(%d); "):format(m.id) .. (marks[i] or "")
+      end
+      out[#out + 1] = "{"
+      add_body(out, lines, at + 1, last - 1, 0, {}, marks)
+      out[#out + 1] = "}"
+      at = last
+      out[#out + 1] = lines[at]
+    end
+    at = at + 1
+  end
+  return table.concat(out, "\n") .. "\n"
+end
+
+-- --- Lua: the file has its own text, and loads it with its lines changed -------------------------------------------
+
+local PROLOGUE = [=[do local on, marks = os.getenv("KSTAT_MUTANT"), os.getenv("KSTAT_MUTANT_MARKS") ]=]
+  .. [=[if on or marks then ]=]
+  .. [=[local lines, change = {}, {} for _, m in ipairs(%s) do if marks then ]=]
+  .. [=[change[m[4]] = "do _KM(" .. m[1] .. ") end " .. (change[m[4]] or "") ]=]
+  .. [=[elseif ("," .. on):find("," .. m[1] .. ",", 1, true) then change[m[2]] = m[3] end end ]=]
+  .. [=[if next(change) then for line in (%s):gmatch("([^\n]*)\n") do local n = #lines + 1 ]=]
+  .. [=[lines[n] = marks and (change[n] or "") .. line or change[n] or line end ]=]
+  .. [=[rawset(_G, "_KM", function(id) local f = io.open(marks .. "/" .. id, "a") if f then f:close() end end) ]=]
+  .. [=[local text = table.concat(lines, "\n") ]=]
+  .. [=[local f = loadstring and loadstring(text, %q) or load(text, %q, "t", _ENV) ]=]
+  .. [=[return f(...) end end end ]=]
+
+local function quoted(text)
+  return (("%q"):format(text):gsub("\\\n", "\\n"))
+end
+
+-- The line before whose text a statement may stand.
+local function lua_mark(lines, m)
+  for at = m.line, 1, -1 do
+    local copy = table.move(lines, 1, #lines, 1, {})
+    copy[at] = "do _KM() end " .. copy[at]
+    if load(table.concat(copy, "\n")) then
+      return at
+    end
+  end
+  return 1
+end
+
+function M.lua(lines, mutants, name)
+  local list = {}
+  for _, m in ipairs(mutants) do
+    list[#list + 1] = ("{%d, %d, %s, %d}"):format(m.id, m.line, quoted(m.now), lua_mark(lines, m))
+  end
+  -- Behind the comment at the file's head, from which the host takes what a script is for.
+  local head = 1
+  while lines[head]:find("^%-%-") do
+    head = head + 1
+  end
+  local text = table.concat(lines, "\n") .. "\n"
+  local values = { "{" .. table.concat(list, ", ") .. "}", quoted(text) }
+  local prologue = PROLOGUE:gsub("%%s", function() return table.remove(values, 1) end)
+    :gsub("%%q", function() return quoted("@" .. name) end)
+  local out = table.move(lines, 1, #lines, 1, {})
+  out[head] = prologue .. out[head]
+  return table.concat(out, "\n") .. "\n"
+end
+
+return M
