@@ -13,6 +13,8 @@
 #   make race       the thread stress, built with TSan
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
 #   make fuzz       each fuzzer for FUZZ_SECONDS
+#   make mutants    changes a token in each of N (30) lines, of those since SINCE=REV, below PATHS, drawn by SEED; says
+#                   which of these mistakes no spec notices
 #   make bench      every benchmark
 #   make doc        the reference of the Lua module as HTML, into $(BUILD)/doc/lua; `make install` installs it then
 #   make catalogue  writes doc/kstats.md from the tables of the Linux source
@@ -342,6 +344,17 @@ race:
 	    $(BUILD)/race/spec/devstat_threads 10; rc=$$?; rm -rf $$dir; exit $$rc
 	dir=$$(mktemp -d) && KSTAT_DIR=$$dir $(BUILD)/race/spec/core_stress 5 1 8; rc=$$?; \
 	    rm -rf $$dir; exit $$rc
+
+# --- mutants -------------------------------------------------------------------
+# See spec/mutants/mutants.lua; what it made is left in $(BUILD)/mutants.
+N     ?= 30
+SEED  ?= 1
+PATHS ?= csrc lua scripts
+.PHONY: mutants mutant-flags
+mutants:
+	@mkdir -p $(BUILD)/mutants && $(LUA) spec/mutants/mutants.lua $(BUILD) $(N) $(SEED) "$(SINCE)" "$(PATHS)"
+mutant-flags:
+	@echo '$(CPP_ALL) $(LUA54_CFLAGS) -DKSTAT_PREFIX="" -std=c11'
 
 # --- fuzzers ------------------------------------------------------------------
 # Each spec/fuzz/NAME.c is a program with libFuzzer. Inputs that made it fail are left in $(BUILD)/fuzz/.
