@@ -125,9 +125,8 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
 
 comma := ,
 
-.PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
-all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua \
-     $(if $(BPF_LIBS),,$(O)/without-bpf)
+.PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar fuzz-commands bench bench-programs spec-programs clean FORCE
+all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua
 
 # --- objects ------------------------------------------------------------------
 QUIET    = @printf '%-5s %s\n' $(1) '$@';
@@ -370,10 +369,13 @@ $(BUILD)/fuzz/linux: FUZZ_WRAP := openat ks_linux_subsystem ks_linux_choose ks_l
 # What libFuzzer knows of the frequency of 30,000 features takes longer than a run.
 $(BUILD)/fuzz/linux.run: FUZZ_OPTIONS := -entropic=0
 FUZZ_RUNS := $(FUZZ_BIN:=.run)
-fuzz: $(FUZZ_RUNS) fuzz-grammar
+fuzz: $(FUZZ_RUNS) fuzz-grammar fuzz-commands
 # What people type, in the language in which it is parsed.
 fuzz-grammar: all
 	@printf '%-5s grammar: %s\n' FUZZ "$$($(BUILD)/bin/kstatlua spec/fuzz/grammar.lua $(FUZZ_SECONDS))"
+fuzz-commands: all
+	@KSTAT_SOURCE=spec/vectors/kstat/host.jsonl $(BUILD)/bin/kstatlua spec/fuzz/commands.lua $(FUZZ_SECONDS) \
+	    2>&1 >/dev/null | sed '1s/^/FUZZ  commands: /; /is not answered/q1'
 $(FUZZ_RUNS): %.run: % $(TREES) FORCE
 	@mkdir -p $*.corpus; seeds=$*.seeds; [ -d $$seeds ] || seeds=; KSTAT_BUILD=$(BUILD) \
 	$* $(FUZZ_OPTIONS) -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$*. $*.corpus $$seeds >$*.log 2>&1 || \
