@@ -48,8 +48,9 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 ]==]):gsub("NAME SYNOPSIS", PROGRAM .. " " .. SYNOPSIS)
 
 local function wrong(message, ...)
-  running.stop(2, ("%s; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]; "
-    .. "%s -h explains"):format(message:format(...), PROGRAM, PROGRAM))
+  message = require("kstat.base.text").shorten(message:format(...), 160)
+  local usage = (" usage: %s [options] [module:instance:name:statistic ...] [interval [count]];"):format(PROGRAM)
+  running.stop(2, ("%s;%s %s -h explains"):format(message, #message < 100 and usage or "", PROGRAM))
 end
 
 -- --- the command line ---------------------------------------------------------------------

@@ -247,6 +247,9 @@ end
 -- Tells of names and numbers that no process has, and of CPUs that there are not.
 local function check_names(options, names, pids, ncpus)
   local lines = unknown.patterns("there is no process", options.operands, patterns, names)
+  if options.operands[1] and lines[1] and options.operands[1]:find("^[aux]+$") then -- as ps has them
+    lines[1] = lines[1] .. "; 'kstatlua prstat -A' shows all, with command lines"
+  end
   local asked = #patterns
   if lines[1] and options.skip_idle then -- zones, to who comes from Solaris
     lines[#lines] = lines[#lines] .. "; -z leaves out idle ones: Linux has no zones, -Z shows control groups"

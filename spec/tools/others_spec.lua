@@ -33,6 +33,8 @@ describe("an option of others", function()
               line:gsub("PID", "1"), line:find("^kstatlua") and " 0.01 1" or ""))
             assert.is_true(r2.status <= 1, line .. ": " .. r2.err)
           end
+        elseif other.alone then
+          assert.same({ "", 0 }, { ran(words).err, ran(words).status }, words)
         elseif other.name then
           local r = ran(words .. (other.arg and " " .. ARGUMENTS[other.arg] or "") .. " 0.01 1")
           assert.same({ "", 0 }, { r.err, r.status }, words)
@@ -52,7 +54,9 @@ describe("an option of others", function()
     for words, line in pairs({
       ["vmstat -S M 0.01 1"] = "vmstat: -S: swap-ins and swap-outs, as on Solaris; sizes are in kilobytes; ",
       ["iostat -x -p ALL"] = "iostat: -p shows the partitions of all disks, and takes no name\n",
-      ["mpstat -P 0"] = "mpstat: -P takes ALL, not '0'; ", ["top -n x"] = "top: -n takes a number, not 'x'; ",
+      ["vmstat -SM"] = "vmstat: -S: swap-ins and swap-outs, as on Solaris; sizes are in kilobytes; ",
+      ["top -u nosuch"] = "top: -u: there is no user 'nosuch'; ",
+      ["mpstat -P 0"] = "mpstat: -P takes ALL, not '0'; 'kstat cpu_stat:0' shows one CPU; ", ["top -n x"] = "top: -n takes a number, not 'x'; ",
       ["top -b -d 0"] = "top: interval '0': seconds above 0 ",
     }) do
       local r = ran(words)
@@ -60,6 +64,8 @@ describe("an option of others", function()
       assert.equal(line, r.err:sub(1, #line))
     end
     assert.equal("", ran("iostat -xm").err)
+    assert.same({ "", 0 }, { ran("listen -tlnp").err, ran("listen -tlnp").status })
+    assert.truthy(ran("prstat aux 0.01 1").err:find("; 'kstatlua prstat -A' shows all, with command lines\n", 1, true))
     local r = run.shell(("script -qec '%s %s/kstatlua iostat -xm' /dev/null </dev/null"):format(run.tree_words("small"),
       run.bin))
     assert.truthy(r.status ~= 0 or

@@ -43,6 +43,10 @@ describe("a bare word", function()
     assert.equal("r: 'disk' is a class: { class = \"disk\" }\n", r.err)
   end)
 
+  it("is told what it is, where a command has a name like it", function()
+    assert.equal("kstatlua: 'tcp' is a module: kstat -m tcp\n", (said("kstatlua", "tcp")))
+  end)
+
   it("may be a process or a user of this machine", function()
     assert.matches("^kstatlua: '1' is the process [^\n]+: kstatlua prstat %-p 1\n$", run.run({ "kstatlua", "1" }).err)
     assert.equal("kstat: 'root' is a user: kstatlua prstat -u root\n", run.run({ "kstat", "root" }).err)
@@ -62,7 +66,7 @@ describe("a bare word", function()
 
   it("from anybody is one line of at most 200 columns, and nothing in it is obeyed", function()
     local anybody = { "\27[2Jx", "a\nb", "\194\155x", "\226\128\174x", "\255", ("x"):rep(10000), ("x "):rep(5000),
-      "", "-", "--", "/no/such/path", "/etc", "zz*", "[", "диск", "磁盘", "'", "%s", "a b" }
+      "", "-", "--", "/no/such/path", "/etc", "zz*", "[", "/[/", "/[" .. ("x"):rep(300) .. "/", "диск", "磁盘", "'", "%s", "a b" }
     for _, word in ipairs(anybody) do
       for _, command in ipairs({ { "kstat", word }, { "kstatlua", word }, { "kstat", "-c", word },
         { "kstatlua", "vmstat", word }, { "kstatlua", "--" .. word }, { "kstatlua", "vmstat", "--" .. word } }) do
@@ -88,7 +92,7 @@ describe("the words of others", function()
     assert.is_true(count >= 40)
     for word in ([[ps pidstat w who uptime free df du ss netstat lsof ip ifconfig ifstat iftop nload dstat dool sar
       atop htop btop glances nmon numastat lscpu lsblk slabtop perf bpftrace dmesg watch lockstat zpool sysdef psrinfo
-      swap]]):gmatch("%S+") do
+      swap load mem network container help nginx biolatency runqlat]]):gmatch("%S+") do
       assert.truthy(words[word], word)
     end
   end)

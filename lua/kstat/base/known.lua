@@ -36,10 +36,13 @@ function known.field(word, kstats)
       end
     end
   end
+  local asked = {} -- of kstats that are alike, such as those of CPUs, one is read
   for _, k in ipairs(kstats) do
-    if core.kstat_methods.get(k, word) ~= nil then
+    local kind = ("%s\0%s\0%s"):format(k.module, k.class, k.class == "misc" and k.name:gsub("%d+", "") or "")
+    if not asked[kind] and core.kstat_methods.get(k, word) ~= nil then
       return "statistic"
     end
+    asked[kind] = true
   end
   return nil
 end

@@ -88,12 +88,16 @@ function unknown.explain(message)
   if name == "rate" then
     return message .. "; a rate needs the difference of two samples: (now - prev):rate(...)"
   end
-  local all = {}
-  for _, methods in ipairs({ core.chain_meta.methods, core.sample_meta.methods, core.difference_meta.methods,
-    core.kstat_methods }) do
+  local all, owner = {}, nil
+  for what, methods in pairs({ chains = core.chain_meta.methods, samples = core.sample_meta.methods,
+    differences = core.difference_meta.methods, kstats = core.kstat_methods }) do
     for known in pairs(methods) do
       all[known] = true
+      owner = known == name and (not owner or what == "kstats") and what or owner
     end
+  end
+  if owner then
+    return ("%s; %s have it"):format(message, owner)
   end
   local meant = name and unknown.nearest(name, all)
   return meant and ("%s; did you mean '%s'?"):format(message, meant) or message
@@ -328,8 +332,8 @@ end
 -- @string names of the scripts that there are
 -- @treturn string
 function unknown.script(name, problem, names)
-  local meant = not problem and not require("kstat.base.words")[name] and unknown.nearest_word(name, names)
-  local ks = not meant and core.open({})
+  local meant = not problem and unknown.nearest_word(name, names)
+  local ks = core.open({})
   local kstats = ks and core.select(ks) or {}
   local line = require("kstat.base.known").line(name, "kstat", kstats)
   if line then

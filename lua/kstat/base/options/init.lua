@@ -131,10 +131,13 @@ local function convert(o, value)
   if o.type == "timestamp" then
     local first = value:match("^[du]")
     return first, ("-T takes d or u, not '%s'"):format(value)
+  elseif o.type == "user" then
+    local user = require("kstat.core").user_number(value)
+    return user and o.pattern:format((value:gsub("[^%w]", "\\%0"))), ("%s: there is no user '%s'"):format(shown, value)
   elseif o.type == "word" then
     local words = "|" .. o.arg .. "|"
-    return words:find("|" .. value .. "|", 1, true) and value or nil,
-      ("%s takes %s, not '%s'"):format(shown, o.arg:gsub("|", ", "):gsub("(.*), ", "%1 or "), value)
+    return words:find("|" .. value .. "|", 1, true) and value or nil, ("%s takes %s, not '%s'%s"):format(shown,
+      o.arg:gsub("|", ", "):gsub("(.*), ", "%1 or "), value, o.instead or "")
   elseif o.type and not number then
     return nil, ("%s takes a number, not '%s'"):format(shown, value)
   elseif o.type == "count" and not (number >= 1 and number % 1 == 0) then
@@ -161,7 +164,7 @@ local function set(reading, o, shown, attached)
   if not value then
     return ("%s needs an argument%s"):format(shown, o.arg ~= "" and (" (%s)"):format(o.arg) or "")
   end
-  value = o.map and o.map[value] or o.pattern and o.pattern:format((value:gsub("[^%w]", "\\%0"))) or value
+  value = o.map and o.map[value] or value
   local result, message = convert(o, tostring(value))
   if result ~= nil and o.repeated then
     values[o.name] = values[o.name] or {}
@@ -188,26 +191,29 @@ local function read_long(reading, declared, word)
 end
 
 -- What a letter means to others: an option, or what is to be typed in its place. Of one that is ours, too, the second
--- result is what is wrong with what follows it.
-local function of_others(reading, declared, letter)
+-- result is what is wrong with what follows it, and the third an option in its place where nothing follows it.
+local function of_others(reading, declared, letter, behind)
   local other = (require("kstat.base.options.others")[declared.command] or {})[letter]
+  local follows = behind ~= "" and behind or tostring(reading.words[reading.at + 1] or "")
   if type(other) ~= "table" or other.name then
     return other
+  elseif other.alone and not follows:find("^[^-]") then
+    return nil, nil, other.alone
   elseif other.note and require("kstat.core").terminal(2) then
     require("kstat.base.running").warn_later({ other.note })
   end
-  return nil, other.follows and tostring(reading.words[reading.at + 1]):find(other.follows) and other.hint
+  return nil, other.follows and follows:find(other.follows) and other.hint
 end
 
 local function read_letters(reading, declared, word)
   for at = 2, #word do
     local letter = word:sub(at, at)
     local o = declared.by_letter[letter]
-    local other, problem
+    local other, problem, alone
     if declared.command then
-      other, problem = of_others(reading, declared, letter)
+      other, problem, alone = of_others(reading, declared, letter, word:sub(at + 1))
     end
-    o = o or type(other) == "table" and other
+    o = alone or o or type(other) == "table" and other
     if problem then
       return problem
     elseif not o and other then

@@ -1,7 +1,8 @@
 --- Options of others (procps, sysstat), by our command and their letter. A text says what to type instead. A table is
--- an option as kstat.base.options has it, `map` our words by theirs; or, of a letter that is ours, too, what to say
--- where an argument of theirs `follows`, or as a `note` on a terminal.
--- @module kstat.base.options.others
+-- an option as kstat.options has it, `map` our words by theirs, `instead` what is said of other words; or, of a letter
+-- that is ours, too, what to say where an argument of theirs `follows`, or as a `note` on a terminal, or what it is
+-- where it stands `alone`.
+-- @module kstat.options.others
 local NOTHING = { name = "taken_for_granted" } -- what is so in any case
 
 return {
@@ -11,7 +12,7 @@ return {
     o = { name = "sort", arg = "COLUMN", sets = { view = "processes" }, map = { ["%MEM"] = "RSS", ["%CPU"] = "CPU%",
       RES = "RSS", COMMAND = "PROCESS", nTH = "THREADS" } },
     p = "'kstatlua prstat -p PID' shows these processes",
-    u = { name = "filter", arg = "USER", pattern = "/\\b%s\\b/", sets = { view = "processes" } },
+    u = { name = "filter", long = "u", arg = "USER", type = "user", pattern = "/\\b%s\\b/", sets = { view = "processes" } },
     i = { name = "skip_idle" }, w = "$COLUMNS says how wide a frame is",
     H = "'kstatlua prstat -L' shows threads", c = "'kstatlua prstat -A' shows command lines",
     S = "'kstatlua prstat' shows processes", E = "sizes have the unit that fits", s = "-d SECONDS is the interval",
@@ -29,9 +30,15 @@ return {
     S = { follows = "^[kKmM]$", hint = "-S: swap-ins and swap-outs, as on Solaris; sizes are in kilobytes" },
   },
   mpstat = {
-    P = { name = "taken_for_granted", long = "P", arg = "ALL", type = "word" }, u = NOTHING, A = NOTHING,
+    P = { name = "taken_for_granted", long = "P", arg = "ALL", type = "word",
+      instead = "; 'kstat cpu_stat:0' shows one CPU" }, u = NOTHING, A = NOTHING,
     I = "'kstatlua intrstat' shows interrupts", N = "'kstat lgrp' has the memory of each node",
     o = { name = "json", long = "o", arg = "JSON", type = "word" },
+  },
+  listen = {
+    t = NOTHING, l = NOTHING, n = NOTHING, a = NOTHING, e = NOTHING, ["4"] = NOTHING, ["6"] = NOTHING,
+    p = { alone = NOTHING }, u = "'kstat -m udp' has counters of UDP", x = "sockets of TCP alone are shown",
+    s = "'kstat -m sockets' counts sockets", i = "'kstat -m tcp' has counters of TCP",
   },
   prstat = {
     e = NOTHING, f = { name = "args" }, l = { name = "args" }, w = "-m shows waits and context switches",
