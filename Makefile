@@ -22,9 +22,12 @@
 #   make dist       the archive of the sources, rockspecs and source rocks, into $(BUILD)/dist
 #   make deb        Debian packages, into $(BUILD)/deb
 #   make abi        compares what libkstat.so exports with the last release
-#   make release VERSION=1.1.0   a release: its commit, its tag, and the same files
+#   make release    what is published: kstatlua as a file that needs the C library alone, for this machine, and for
+#                   aarch64 where its compiler is; packages, source rock, licences, checksums; into $(BUILD)/release
+#   make release VERSION=1.1.0   a release: its commit, its tag, and what make dist makes of them
 
 # --- settings -----------------------------------------------------------------
+comma    := ,
 # Without the rules that are built into make, of which it would try each for each file.
 MAKEFLAGS += --no-builtin-rules
 BUILD    ?= build
@@ -82,7 +85,9 @@ LUA54_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4)
 # start-up.
 archive       = $(or $(wildcard $(shell $(PKG_CONFIG) --variable=libdir $(1))/$(2)),$(3))
 LUA54_LIBS   := $(call archive,lua5.4,liblua5.4.a,$(shell $(PKG_CONFIG) --libs lua5.4))
-HOST_LIBS    := $(LUA54_LIBS) $(call archive,libpcre2-8,libpcre2-8.a,-lpcre2-8) \
+# LPeg is a module; the host has it inside, so that a copy of the program needs nothing but the C library.
+LPEG         := $(wildcard $(shell $(PKG_CONFIG) --variable=libdir lua5.4)/liblua5.4-lpeg.a)
+HOST_LIBS    := $(if $(LPEG),-Wl$(comma)-u$(comma)luaopen_lpeg $(LPEG)) $(LUA54_LIBS) $(call archive,libpcre2-8,libpcre2-8.a,-lpcre2-8) \
                 $(call archive,yajl,libyajl_s.a,-lyajl) $(call archive,zlib,libz.a,-lz) -lm -lpthread -ldl
 # The libraries that a program needs beside libkstat.a. Debian's archive of yajl is not named like its library.
 PC_LIBS      := $(patsubst -lyajl,$(if $(call archive,yajl,libyajl_s.a,),-lyajl_s,-lyajl),$(LIB_LIBS))
@@ -123,9 +128,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-comma := ,
-
-.PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar fuzz-commands bench bench-programs spec-programs clean FORCE
+.PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
 all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua
 
 # --- objects ------------------------------------------------------------------
@@ -196,6 +199,12 @@ $(O)/host/modules.o: $(O)/host/modules.c
 # -Wl,-E: the C modules that scripts load, such as LPeg, use the host's lua_* functions.
 $(BUILD)/bin/kstatlua: $(HOST_OBJ) $(O)/host/modules.o $(LUA54_OBJ) $(INTERNAL)
 	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
+	    $(HOST_LIBS)
+# The same to be published: without what debuggers read, and with it the name of this directory.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+PUBLISHED := $(BUILD)/release
+$(PUBLISHED)/$(MACHINE)/kstatlua: $(HOST_OBJ) $(O)/host/modules.o $(LUA54_OBJ) $(INTERNAL)
+	$(call QUIET,LD) mkdir -p $(@D) && $(CC) -s -Wl,-E -Wl,--as-needed $(CFLAGS) $(LDFLAGS) -o $@ $^ \
 	    $(HOST_LIBS)
 
 $(BUILD)/lib/libkstat.so: $(LIB)
@@ -537,8 +546,13 @@ SOURCE_URL ?= git+file://$(CURDIR)
 # What libkstat.so has, compared with the last release; a step of `make release`.
 abi: $(LIB)
 	+@packaging/abi $(LIB)
+ifeq ($(origin VERSION),command line)
 release:
-	+@packaging/release "$(if $(filter command,$(origin VERSION)),$(VERSION))"
+	+@packaging/release "$(VERSION)"
+else
+release: $(PUBLISHED)/$(MACHINE)/kstatlua
+	+@BUILD=$(BUILD) MACHINE=$(MACHINE) VERSION=$(VERSION) packaging/published $(PUBLISHED)
+endif
 dist:
 	rm -rf $(DIST) && mkdir -p $(DIST)
 	git -c tar.umask=0022 archive --prefix=kstat-$(VERSION)/ -o $(DIST)/kstat-$(VERSION).tar.gz HEAD

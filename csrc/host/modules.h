@@ -22,7 +22,7 @@ extern const struct ks_module ks_modules[]; /* a NULL name ends them; written by
 
 /*
  * Makes require() take the modules from ks_modules, unless the file below `dir` is newer than the
- * executable: whoever edits an installed file sees the effect at once.
+ * executable: whoever edits an installed file sees the effect at once. LPeg is there, too, if it is linked in.
  */
 void ks_modules_install(lua_State *L, const char *dir);
 

@@ -71,9 +71,18 @@ search(lua_State *L)
 	return 2;
 }
 
+/* LPeg, where its archive is linked in. */
+int luaopen_lpeg(lua_State *L) __attribute__((weak));
+
 void
 ks_modules_install(lua_State *L, const char *dir)
 {
+	if (luaopen_lpeg != NULL) {
+		luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+		lua_pushcfunction(L, luaopen_lpeg);
+		lua_setfield(L, -2, "lpeg");
+		lua_pop(L, 1);
+	}
 	lua_getglobal(L, LUA_LOADLIBNAME);
 	lua_getfield(L, -1, "searchers");
 	/* The new searcher stands behind that of package.preload and before those of files. */
