@@ -1,13 +1,11 @@
--- The picture of a terminal in README.md: what commands print of a recording, as SVG. It is written with
+-- The picture of a fault in README.md: what commands print of a recording of it, as SVG. It is written with
 --
 --     lua5.4 doc/terminal.lua $PWD/build/bin > doc/terminal.svg
 --
 -- SPDX-License-Identifier: MIT
 local COMMANDS = {
-  "kstatlua top -b -r ../past/faults.rec --at 04:54:05 --color always",
-  "kstatlua prtop -r after.rec -y 5 2",
-  "kstat -r after.rec orders::request_ns",
-  "kstat -r after.rec --rate -p 'orders::jobs:/ed$/' 60 1",
+  "kstatlua top -b -r faults.rec --at 04:54:05 --color always",
+  "kstatlua diff -r faults.rec --from 04:53:54 --to 04:54:05 --base 04:53:30",
 }
 local COLORS = { ["1"] = "#ffffff", ["31"] = "#ff6b68", ["32"] = "#7ec97e", ["33"] = "#e5c07b" }
 local WIDTH, HEIGHT = 8.4, 18 -- of a character
@@ -32,9 +30,8 @@ end
 
 local lines = {}
 for _, command in ipairs(COMMANDS) do
-  lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always",
-    ""):gsub("%.%./past/", ""))) .. "</tspan>"
-  local pipe = assert(io.popen(("cd spec/vectors/cookbook && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=110 LINES=18 %s/%s")
+  lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always", ""))) .. "</tspan>"
+  local pipe = assert(io.popen(("cd spec/vectors/past && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=96 LINES=18 %s/%s")
     :format(arg[1], command)))
   for line in pipe:lines() do
     lines[#lines + 1] = line ~= "" and spans(line) or nil -- without empty lines
@@ -46,9 +43,9 @@ lines[#lines] = nil
 
 local height = (#lines + 1) * HEIGHT + 8
 print(([[<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img"
-  aria-label="kstat in a terminal"><rect width="100%%" height="100%%" rx="8" fill="#1e1f29"/>
+  aria-label="kstatlua top and diff name the process that fills a disk"><rect width="100%%" height="100%%" rx="8" fill="#1e1f29"/>
 <g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" fill="#c5c8d3">]])
-  :format(math.floor(114 * WIDTH), height))
+  :format(math.floor(100 * WIDTH), height))
 for i, line in ipairs(lines) do
   print(('<text x="16" y="%d">%s</text>'):format(i * HEIGHT + 10, line))
 end

@@ -66,7 +66,8 @@ describe("a bare word", function()
 
   it("from anybody is one line of at most 200 columns, and nothing in it is obeyed", function()
     local anybody = { "\27[2Jx", "a\nb", "\194\155x", "\226\128\174x", "\255", ("x"):rep(10000), ("x "):rep(5000),
-      "", "-", "--", "/no/such/path", "/etc", "zz*", "[", "/[/", "/[" .. ("x"):rep(300) .. "/", "диск", "磁盘", "'", "%s", "a b" }
+      "", "-", "--", "/no/such/path", "/etc", "zz*", "[", "/[/", "/[" .. ("x"):rep(300) .. "/", "диск", "磁盘",
+      "'", "%s", "a b" }
     for _, word in ipairs(anybody) do
       for _, command in ipairs({ { "kstat", word }, { "kstatlua", word }, { "kstat", "-c", word },
         { "kstatlua", "vmstat", word }, { "kstatlua", "--" .. word }, { "kstatlua", "vmstat", "--" .. word } }) do
