@@ -30,7 +30,8 @@ end
 
 local lines = {}
 for _, command in ipairs(COMMANDS) do
-  lines[#lines + 1] = '<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">' .. escape((command:gsub(" %-%-color always", ""))) .. "</tspan>"
+  lines[#lines + 1] = ('<tspan fill="#7ec97e">$</tspan> <tspan fill="#ffffff">%s</tspan>'):format(
+    escape((command:gsub(" %-%-color always", ""))))
   local pipe = assert(io.popen(("cd spec/vectors/past && LC_ALL=C.UTF-8 TZ=UTC COLUMNS=96 LINES=18 %s/%s")
     :format(arg[1], command)))
   for line in pipe:lines() do
@@ -43,7 +44,8 @@ lines[#lines] = nil
 
 local height = (#lines + 1) * HEIGHT + 8
 print(([[<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img"
-  aria-label="kstatlua top and diff name the process that fills a disk"><rect width="100%%" height="100%%" rx="8" fill="#1e1f29"/>
+  aria-label="kstatlua top and diff name the process that fills a disk">
+<rect width="100%%" height="100%%" rx="8" fill="#1e1f29"/>
 <g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" fill="#c5c8d3">]])
   :format(math.floor(100 * WIDTH), height))
 for i, line in ipairs(lines) do

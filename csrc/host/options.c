@@ -184,6 +184,43 @@ ks_options_text(void)
 	return usage;
 }
 
+/* The scripts of ours by what they are for; those of the user and of rocks are in the last group. */
+static const struct {
+	const char *title, *names;
+} groups[] = {
+	{ "Look", " kstat top use " },
+	{ "Reports", " arcstat devstat fsstat intrstat iostat listen mpstat nicstat prstat prtop vmstat " },
+	{ "The past", " convert diff record " },
+	{ "Serve", " exporter " },
+	{ "Scripts", "" },
+};
+
+/* The group of the script whose name begins here and is so long. */
+static size_t
+group_of(const char *name, int n)
+{
+	char word[80];
+	size_t last = sizeof(groups) / sizeof(groups[0]) - 1, i = 0;
+
+	(void)snprintf(word, sizeof(word), " %.*s ", n, name);
+	while (i < last && strstr(groups[i].names, word) == NULL)
+		i++;
+	return i;
+}
+
+/* Prints the lines of a group, each of which has a name behind two blanks. */
+static void
+print_group(const char *lines, size_t group)
+{
+	printf("\n%s\n", groups[group].title);
+	for (const char *end; (end = strchr(lines, '\n')) != NULL; lines = end + 1) {
+		if (group_of(lines + 2, (int)strcspn(lines + 2, " \n")) == group)
+			printf("%.*s\n", (int)(end - lines), lines);
+	}
+	if (groups[group].names[0] == '\0')
+		puts("  NAME.lua    your own, in ~/.config/kstat/scripts or /etc/kstat/scripts: see kstatlua(1)");
+}
+
 void
 ks_options_usage(void)
 {
@@ -191,9 +228,12 @@ ks_options_usage(void)
 
 	fputs(usage, stdout);
 	ks_installed_abouts(&list);
-	if (list.len > 0)
-		printf("\nInstalled scripts; name --help explains each:\n\n%.*s", (int)list.len,
-		    list.data);
+	ks_buf_addc(&list, '\0');
+	if (list.data != NULL && list.len > 1) {
+		fputs("\nInstalled scripts; name --help explains each:\n", stdout);
+		for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+			print_group(list.data, i);
+	}
 	ks_buf_free(&list);
 }
 
