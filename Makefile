@@ -16,8 +16,8 @@
 #   make mutants    changes a token in each of N (30) lines, of those since SINCE=REV, below PATHS, drawn by SEED; says
 #                   which of these mistakes no spec notices
 #   make bench      every benchmark
-#   make doc        the reference of the Lua module as HTML, into $(BUILD)/doc/lua; `make install` installs it then
-#   make catalogue  writes doc/kstats.md from the tables of the Linux source
+#   make doc        the reference of the Lua module as HTML and the catalogue of all statistics, into $(BUILD)/doc;
+#                   `make install` installs them then
 #   make install    into $(DESTDIR)$(PREFIX); make uninstall removes what it added
 #   make dist       the archive of the sources, rockspecs and source rocks, into $(BUILD)/dist
 #   make deb        Debian packages, into $(BUILD)/deb
@@ -128,7 +128,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all catalogue check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
+.PHONY: all check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
 all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua
 
 # --- objects ------------------------------------------------------------------
@@ -390,14 +390,15 @@ $(FUZZ_RUNS): %.run: % $(TREES) FORCE
 	$* $(FUZZ_OPTIONS) -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$*. $*.corpus $$seeds >$*.log 2>&1 || \
 	    { tail -40 $*.log; exit 1; }; printf '%-5s %s: %s\n' FUZZ $(*F) "$$(tail -1 $*.log)"
 
-# The page that lists every statistic; spec/docs/catalogue_spec.lua fails when it is out of date.
-catalogue: $(BUILD)/spec/core_catalogue
-	$< > doc/kstats.md.new && mv doc/kstats.md.new doc/kstats.md
+# The page that lists every statistic, of the tables of the Linux source.
+CATALOGUE := $(BUILD)/doc/kstats.md
+$(CATALOGUE): $(BUILD)/spec/core_catalogue
+	@mkdir -p $(@D) && $< > $@.new && mv $@.new $@
 
 # The text is in the modules' comments; config.ld lists the modules.
 LUA_DOC := $(BUILD)/doc/lua
 .PHONY: doc
-doc: $(LUA_DOC)/index.html
+doc: $(LUA_DOC)/index.html $(CATALOGUE)
 $(LUA_DOC)/index.html: config.ld $(shell find lua/kstat -name '*.lua')
 	$(call QUIET,LDOC) rm -rf $(@D) && mkdir -p $(@D) && \
 	    $(LDOC) --fatalwarnings --date "kstat $(VERSION)" -q -d $(@D) . >/dev/null
@@ -488,6 +489,7 @@ install-files:
 	    $(INSTALL) -d $(D)/share/man/man$$n && $(INSTALL) -m 644 "$$@" $(D)/share/man/man$$n || exit; }; done
 	$(if $(wildcard $(LUA_DOC)/index.html),cd $(LUA_DOC) && find . -type f | while read -r f; do \
 	    $(INSTALL) -D -m 644 $$f $(D)/share/doc/kstat/lua/$$f || exit; done)
+	$(if $(wildcard $(CATALOGUE)),$(INSTALL) -D -m 644 $(CATALOGUE) $(D)/share/doc/kstat/kstats.md)
 	$(INSTALL) -D -m 644 completion/kstat.bash $(D)/share/bash-completion/completions/kstat
 	ln -sf kstat $(D)/share/bash-completion/completions/kstatlua
 	$(INSTALL) -D -m 644 completion/kstat.fish $(D)/share/fish/vendor_completions.d/kstat.fish

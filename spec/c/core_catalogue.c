@@ -1,7 +1,6 @@
 /*
- * core_catalogue.c - prints doc/kstats.md, the catalogue of the kstats of Linux, from the tables of the subsystems.
- * `make catalogue` writes the page, and spec/docs/catalogue_spec.lua checks that it is up to date. Kinds of kstats
- * with the same statistics share a section.
+ * core_catalogue.c - prints the catalogue of the kstats of Linux, from the tables of the subsystems. `make doc`
+ * writes the page, build/doc/kstats.md. Kinds of kstats with the same statistics share a section.
  * SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
@@ -24,8 +23,8 @@ static const char introduction[] =
     "# The catalogue of the kstats of Linux\n"
     "\n"
     "This page lists each kind of kstat that kstat can make of /proc, /sys and the kernel's other interfaces, with all\n"
-    "statistics that it knows. `make catalogue` writes it from the tables of the program; what the numbers mean where\n"
-    "Linux and Solaris differ is in [linux.md](linux.md). A machine has those of its devices and its kernel: a statistic\n"
+    "statistics that it knows. `make doc` writes it from the tables of the program; what the numbers mean where\n"
+    "Linux and Solaris differ is in linux.md. A machine has those of its devices and its kernel: a statistic\n"
     "whose source does not exist is absent. Statistics of newer kernels that are not here have a general sentence.\n"
     "\n"
     "In the names of kstats NAME, DRIVER and N stand for the name, the driver and the number of a device or another\n"

@@ -47,7 +47,7 @@ describe("control groups of a tree", function()
   end
 
   it("are read by use with all that its rules name", function()
-    local catalogue, needed = run.read_file("doc/kstats.md"), {}
+    local catalogue, needed = run.shell(run.build .. "/spec/core_catalogue").out, {}
     for _, selector in ipairs(require("kstat.use.cgroup").select) do
       for stat in (selector.reads or ""):gmatch("[^,]+") do
         needed[stat] = true

@@ -1,4 +1,4 @@
--- doc/kstats.md, the catalogue: it is what the program prints now, and each statistic in it has a sentence of its own.
+-- The catalogue, which make doc writes: each statistic in it has a sentence of its own.
 local run = require("support.run")
 
 -- The sections of a catalogue: an array of { title =, { stat =, kind =, unit =, meaning = }, ... }.
@@ -22,14 +22,8 @@ local EMPTY = { "^$", "^%S+$", "^count of", "^number of %S+$", "events of this n
   "^memory, see", "^its ", "^of these", "^how far", "^how fast", "^who made it", "of this is still there$" }
 
 describe("the catalogue", function()
-  local page = run.read_file("doc/kstats.md")
+  local page = run.shell(run.build .. "/spec/core_catalogue").out
   local sections = sections_of(page)
-
-  it("is up to date: 'make catalogue' writes it", function()
-    local now = run.shell(run.build .. "/spec/core_catalogue")
-    assert.equal("", now.err)
-    assert.is_true(now.out == page, "doc/kstats.md is out of date: run 'make catalogue'")
-  end)
 
   it("has a sentence that says something for each statistic", function()
     local bad, n = {}, 0

@@ -88,7 +88,7 @@ struct ks_part {
 	bool named;                    /* only those have it who spell out its kind (ks_scan_spells()) */
 	const struct ks_devices *devices; /* for ks_devices_scan(): where the things are (devices.h) */
 
-	/* The rest is for the catalogue, doc/kstats.md, alone; `make catalogue` writes it. All are optional. */
+	/* The rest is for the catalogue alone; `make doc` writes it. All are optional. */
 	const struct ks_meta *known; /* statistics that meta describes, which a NULL stat ends */
 	/* Further ones, or examples of them; NULLs among them are skipped. RAW: the members that Linux counts, if not all. */
 	const char *const *names;
