@@ -20,7 +20,6 @@
 
 #define MAX_DEPTH 24  /* levels that are listed; each takes a descriptor while it is listed */
 #define LEVELS 2      /* below the root, whose groups are always listed */
-#define CONTAINER_ID 64
 #define POD_LEVELS 3  /* below a group kubepods: class of service, pod, container */
 
 enum { PART_GROUP, PART_MEMORY, PART_IO, PART_LIMITS, PART_CPU };
@@ -62,26 +61,6 @@ ends_in(struct ks_text t, const char *ending)
 	size_t n = strlen(ending);
 
 	return ks_text_size(&t) > n && memcmp(t.end - n, ending, n) == 0;
-}
-
-struct ks_text
-ks_group_container(struct ks_text leaf)
-{
-	static const char *const prefixes[] = { "docker-", "libpod-", "crio-", "cri-containerd-", "nerdctl-",
-		"lxc.payload.", "lxc.payload", "machine-" };
-	static const char digits[] = "0123456789abcdef";
-	const char *p = leaf.p;
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		if (ks_text_starts(&leaf, prefixes[i])) {
-			leaf.p += strlen(prefixes[i]);
-			leaf.end -= ends_in(leaf, ".scope") ? strlen(".scope") : 0;
-			return leaf;
-		}
-	}
-	while (p < leaf.end && memchr(digits, *p, sizeof(digits) - 1) != NULL)
-		p++;
-	return ks_text_size(&leaf) == CONTAINER_ID && p == leaf.end ? leaf : (struct ks_text){ leaf.p, leaf.p };
 }
 
 /* True if the last part of a path is that of a service or a container. */

@@ -19,7 +19,7 @@ enum { C_PATH, C_CPU, C_USER, C_SYSTEM, C_NICE, C_PERIODS, C_THROTTLED, C_THROTT
 	C_MEMORY, C_MEMORY_PEAK, C_MEMORY_MAX, C_MEMORY_HIGH, C_SWAP, C_SWAP_MAX, C_LOW_EVENTS, C_HIGH_EVENTS,
 	C_MAX_EVENTS, C_OOMS, C_OOM_KILLS, C_OOM_GROUP_KILLS, C_MEMORY_WAIT, C_MEMORY_STALL, C_MEMORY_WAIT10,
 	C_MEMORY_STALL10, C_NREAD, C_NWRITTEN, C_READS, C_WRITES, C_IO_WAIT, C_IO_STALL, C_IO_WAIT10, C_IO_STALL10,
-	C_IRQ_STALL, C_PIDS, C_PIDS_MAX, C_PIDS_EVENTS };
+	C_IRQ_STALL, C_PIDS, C_PIDS_MAX, C_PIDS_EVENTS, C_CONTAINER };
 
 #define AVERAGE(stat, desc) \
 	KS_FRACT(stat, KS_KIND_GAUGE, KSTAT2_NVMT_PCT, KSTAT_DATA_UINT32, 100, "1/100 %", desc)
@@ -73,6 +73,8 @@ const struct ks_field ks_group_fields[] = {
 	[C_PIDS] = KS_GAUGE("pids", KSTAT_DATA_UINT64, "processes and threads"),
 	[C_PIDS_MAX] = KS_GAUGE("pids_max", KSTAT_DATA_UINT64, "limit of processes and threads"),
 	[C_PIDS_EVENTS] = EVENTS("pids_max_events", "times that a process was not created because of the limit"),
+	[C_CONTAINER] = KS_TEXT("container", KSTAT_DATA_STRING,
+	    "identifier of the container that this group, or one above it, belongs to"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_group_fields);
@@ -312,11 +314,15 @@ read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit,
 	const struct ks_groups *gs = ks_groups_of(lx);
 	struct ks_group *g = unit->extra;
 	struct ks_values vals = { .have = 0 };
-	char path[KS_GROUP_PATH + 1] = "/";
+	char path[KS_GROUP_PATH + 1] = "/", text[KS_GROUP_PATH];
+	struct ks_texts texts = { text, sizeof(text), 0 };
+	struct ks_text container = ks_group_container_of(ks_text_of(g->path, strlen(g->path)));
 	bool is_there = false;
 
 	strcpy(path + 1, g->path);
 	ks_have_text(&vals, C_PATH, path);
+	if (asked->fields == ks_group_fields && ks_text_size(&container) > 0)
+		ks_have_copy(&vals, C_CONTAINER, &texts, container);
 	for (size_t i = 0; i < gs->n; i++) {
 		if ((g->in >> i & 1) != 0)
 			is_there |= read_hierarchy(lx, asked, &gs->hierarchy[i], g, &vals);

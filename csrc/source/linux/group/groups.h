@@ -108,6 +108,9 @@ struct ks_dir ks_group_dir(const struct ks_linux *lx, const struct ks_hierarchy 
 /* What names the container whose group has this last part of a path; empty: it is not that of a container. */
 struct ks_text ks_group_container(struct ks_text leaf);
 
+/* The same of a whole path: what names the container of that group, or of one above it. */
+struct ks_text ks_group_container_of(struct ks_text path);
+
 static inline struct ks_groups *
 ks_groups_of(const struct ks_linux *lx)
 {

@@ -93,21 +93,6 @@ find_path(struct ks_text all)
 	return best;
 }
 
-/* Finds what names the container of a group, or of one above it; empty if there is none. */
-static struct ks_text
-find_container(struct ks_text path)
-{
-	struct ks_text found = { path.p, path.p };
-
-	while (ks_text_size(&path) > 0 && ks_text_size(&found) == 0) {
-		const char *slash = memrchr(path.p, '/', ks_text_size(&path));
-
-		found = ks_group_container((struct ks_text){ slash != NULL ? slash + 1 : path.p, path.end });
-		path.end = slash != NULL ? slash : path.p;
-	}
-	return found;
-}
-
 int
 ks_process_read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
@@ -122,7 +107,7 @@ ks_process_read_group(struct ks_linux *lx, struct ks_unit *unit, struct ks_recor
 		return ks_process_gone(unit, err);
 	path = find_path(ks_image_text(&lx->scratch));
 	ks_have_copy(&vals, G_PATH, &texts, path);
-	ks_have_copy(&vals, G_CONTAINER, &texts, find_container(path));
+	ks_have_copy(&vals, G_CONTAINER, &texts, ks_group_container_of(path));
 	ks_fields_add(r, ks_process_group_fields, &vals);
 	return 0;
 }
