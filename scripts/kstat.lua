@@ -48,9 +48,9 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 ]==]):gsub("NAME SYNOPSIS", PROGRAM .. " " .. SYNOPSIS)
 
 local function wrong(message, ...)
-  message = require("kstat.base.text").shorten(message:format(...), 160)
-  local usage = (" usage: %s [options] [module:instance:name:statistic ...] [interval [count]];"):format(PROGRAM)
-  running.stop(2, ("%s;%s %s -h explains"):format(message, #message < 100 and usage or "", PROGRAM))
+  message = message:format(...)
+  local usage = #message <= 96 and "; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]" or ""
+  running.stop(2, message .. (usage .. "; %s -h explains"):gsub("%%s", PROGRAM))
 end
 
 -- --- the command line ---------------------------------------------------------------------

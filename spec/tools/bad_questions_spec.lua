@@ -35,6 +35,28 @@ describe("kstat -a", function()
     end
   end)
 
+  it("answers long questions in short lines, at once: of more than 65,536 bytes before they are parsed", function()
+    local function list(n, text)
+      local words = {}
+      for i = 1, n do
+        words[i] = text .. i
+      end
+      return table.concat(words, ",")
+    end
+    for question, want in pairs({
+      ["sum(n) by (" .. list(12000, "k") .. ")"] = { 2, 1, "is longer than 65536 characters" },
+      ["sum(" .. ("-"):rep(60000) .. "n)"] = { 2, 1, "is nested too deeply" },
+      ["sum(n) by (" .. list(9000, "k") .. ")"] = { 1, 11, "no selected kstat has more of the names\n$" } }) do
+      run.write_file(file, capture({ '"n":1' }))
+      local r = run.shell(("ulimit -t 5; %s/kstat -r %s -pa '%s' m"):format(run.bin, file, question))
+      assert.same({ want[1], want[2] }, { r.status, select(2, r.err:gsub("\n", "")) }, r.err:sub(1, 300))
+      assert.matches(want[3], r.err)
+      for line in r.err:gmatch("[^\n]+") do
+        assert.truthy(#line <= 200, line)
+      end
+    end
+  end)
+
   it("counts the kstats that have the statistic of the selector, and says that none has", function()
     run.write_file(file, capture({ '"n":1', '"n":2' }))
     local r = run.run({ "kstat", "-r", file, "-pa", "count", "m:::n", "10" })

@@ -169,7 +169,9 @@ function unknown.statistic(k, name)
   return unknown.nearest(name, names) and unknown.line(("%s has no statistic"):format(tostring(k)), name, names)
 end
 
---- Lines about statistics that none of some kstats has.
+local MOST_NAMES = 10 -- of which lines speak; each takes to look for what was meant
+
+--- Lines about statistics that none of some kstats has: of the first ten, and that there are more.
 -- @tparam {string,...} names of statistics; `instead` has those of which one is enough, by each
 -- @tparam {kstat,...} kstats at least one
 -- @func[opt] known function(name, kstat) that returns whether a name is something else
@@ -186,7 +188,10 @@ function unknown.statistics(names, kstats, known)
         end
       end
     end
-    if not found then
+    if not found and #lines == MOST_NAMES then
+      lines[#lines + 1] = "no selected kstat has more of the names"
+      break
+    elseif not found then
       if not all then
         all = statistics_of(kstats)
         all.module, all.instance, all.name = true, true, true
