@@ -85,6 +85,7 @@ describe("kstatlua exporter as node_exporter", function()
       .. "# TYPE h histogram\nh_bucket{le=\"+Inf\"} 2\nh_sum 1.5\nh_count 2\n")
     run.write_file(dir .. "/text/more.prom", "# TYPE a_b gauge\na_b{x=\"2\"} +Inf\n")
     for name, text in pairs({ time = "m 1 1600000000000\n", twice = "m 1\nm 2\n", label = "m{x=1} 1\n",
+      order = 'm{a="1",b="2"} 1\nm{ b = "2", a="1", c="", } 2\n', empty = "m{ } 1\nm 1\n",
       kind = "# TYPE a_b counter\na_b 1\n", own = "node_load1 -7\n", unended = "m 1" }) do
       run.write_file(dir .. "/text/z" .. name .. ".prom", text)
     end
@@ -108,6 +109,7 @@ describe("kstatlua exporter as node_exporter", function()
     assert.falsy(text:find("\nm[ {]") or text:find("node_load1 -7", 1, true))
     local log = run.read_file(dir .. "/log")
     for _, line in ipairs({ "ztime.prom:1: a sample with a time", "ztwice.prom:2: a second sample of m",
+      'zorder.prom:2: a second sample of m{a="1",b="2"}', "zempty.prom:2: a second sample of m",
       "zlabel.prom:1: no sample", "zkind.prom: a_b is of another type", "zown.prom: node_load1 is a family of the",
       "zunended.prom:the last line has no end", "zhex.prom:1: no sample", "zbig.prom:1: no sample",
       "znan.prom:1: no sample", "zutf8.prom:the text is not UTF-8", "zname.prom:1: no sample",

@@ -45,12 +45,13 @@ local function is_number(text)
     or number and math.abs(number) < math.huge
 end
 
--- Splits the labels from what follows; nil: they are wrong. The labels are taken over as they are.
+-- Splits the labels from what follows; nil: they are wrong. They are returned in one order and one spelling: those that
+-- another program wrote in another one are the same series.
 local function take_labels(rest)
   if rest:sub(1, 1) ~= "{" then
     return "", rest
   end
-  local at, seen = 2, {}
+  local at, list, seen = rest:match("^[ \t]*()", 2), {}, {}
   while rest:sub(at, at) ~= "}" do
     local name, quote = rest:match("^[ \t]*([%a_][%w_]*)[ \t]*=[ \t]*\"()", at)
     if not name or seen[name] or name == "__name__" then
@@ -69,12 +70,14 @@ local function take_labels(rest)
       end
       stop = stop + (c == "\\" and 2 or 1)
     end
+    list[#list + 1] = stop > quote and name .. '="' .. rest:sub(quote, stop) or nil -- an empty label is none
     at = rest:match("^[ \t]*,?[ \t]*()", stop + 1)
     if rest:sub(stop + 1, at - 1):find(",", 1, true) == nil and rest:sub(at, at) ~= "}" then
       return nil
     end
   end
-  return rest:sub(1, at), rest:sub(at + 1)
+  table.sort(list)
+  return list[1] and "{" .. table.concat(list, ",") .. "}" or "", rest:sub(at + 1)
 end
 
 -- The family of a sample: by its name, or by that of a histogram or summary.
