@@ -15,6 +15,7 @@
 #include "base/when.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
+#include "model/reserved.h"
 #include "provider/provider.h"
 #include "select/operand.h"
 #include "source/replay/stream.h"
@@ -111,6 +112,29 @@ is_machine_only(const struct ks_only *only)
 	return only->machine || is_bound;
 }
 
+/* True if a selector may mean what root publishes as the machine's. */
+static bool
+wants_reserved(const struct ks_selector *s)
+{
+	bool module = false, class_ = s->module.kind == KS_PATTERN_LITERAL;
+
+	for (size_t i = 0; !module && ks_reserved_module[i] != NULL; i++)
+		module = ks_pattern_matches(&s->module, ks_reserved_module[i]);
+	for (size_t i = 0; module && !class_ && ks_reserved_class[i] != NULL; i++)
+		class_ = ks_pattern_matches(&s->class_, ks_reserved_class[i]);
+	return module && class_;
+}
+
+static bool
+needs_reserved(const struct ks_only *only)
+{
+	bool needs = only->n == 0;
+
+	for (size_t i = 0; !needs && i < only->n; i++)
+		needs = wants_reserved(only->selector[i]);
+	return needs;
+}
+
 static kstat_ctl_t *
 first_scan(struct ks_chain *chain)
 {
@@ -171,7 +195,8 @@ ks_chain_open(const struct ks_only *only)
 		return abandon(chain);
 	if (!chain->only.published && !chain->only.machine && !add_source(chain, ks_source_local_open()))
 		return abandon(chain);
-	if (!is_machine_only(&chain->only) && !add_source(chain, ks_source_segment_open())) {
+	chain->only.reserved = is_machine_only(&chain->only) && needs_reserved(&chain->only);
+	if ((!is_machine_only(&chain->only) || chain->only.reserved) && !add_source(chain, ks_source_segment_open())) {
 		chain->damaged = ks_is_lack(errno);
 		ks_warnings_add(&chain->warnings, kstat_errmsg()); /* the machine's own kstats are still there */
 	}

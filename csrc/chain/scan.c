@@ -13,6 +13,7 @@
 #include "chain/bound.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
+#include "model/reserved.h"
 
 #define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */
 
@@ -91,6 +92,8 @@ scan_owns(const struct ks_scan *base, const char *module)
 {
 	const struct scan *scan = (const struct scan *)base;
 
+	if (ks_looks_reserved(module))
+		return true;
 	for (size_t i = 0; i < scan->rank; i++) {
 		struct ks_source *src = scan->chain->source[i];
 
@@ -111,8 +114,8 @@ scan_hears(const struct ks_scan *base, uint32_t uid)
 {
 	const struct ks_only *only = ((const struct ks_bound_scan *)base)->only;
 
-	if (only->machine)
-		return KS_HEARS_NOT;
+	if (only->machine || only->reserved)
+		return only->reserved && uid == 0 ? KS_HEARS_TRUSTED : KS_HEARS_NOT;
 	for (size_t i = 0; i < only->ntrusted; i++) {
 		if (only->trusted[i] == uid)
 			return KS_HEARS_TRUSTED;
@@ -120,6 +123,14 @@ scan_hears(const struct ks_scan *base, uint32_t uid)
 	if (uid == 0 || uid == geteuid())
 		return KS_HEARS_TRUSTED;
 	return only->trusted != NULL ? KS_HEARS_NOT : KS_HEARS_STRANGER;
+}
+
+/* True if the chain is of the machine alone and this is published, or the other way round and root's own (reserved.h). */
+static bool
+is_others(const struct ks_chain *chain, const struct ks_source *src, const struct ks_offer *offer)
+{
+	return offer->published ? chain->only.machine :
+	    chain->only.published && src->ops->publisher != NULL && src->ops->advance == NULL;
 }
 
 static int
@@ -150,7 +161,7 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 		if (is_taken(scan, node))
 			return 0;
 	}
-	if (!ks_bound_has(&chain->only, &offer))
+	if (!ks_bound_has(&chain->only, &offer) || is_others(chain, scan->source, &offer))
 		return 0;
 	/* What a later source offers may have the name of a kstat that the bound has left out. */
 	rivals = scan->rank == 0 ? 0 :

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/reserved.h"
 #include "source/source.h"
 
 #define LONGEST_URI (sizeof("kstat:") + 4 * KSTAT_STRLEN)
@@ -98,8 +99,9 @@ is_of_machine(const struct ks_selector *s)
 	const struct ks_pattern *module = &s->module, *class_ = &s->class_;
 
 	if (module->kind == KS_PATTERN_LITERAL || (module->kind == KS_PATTERN_GLOB && strncmp(module->text, "zfs/", 4) == 0))
-		return ks_source_linux_is_named(module->text, NULL);
-	return class_->kind == KS_PATTERN_LITERAL && ks_source_linux_is_named(NULL, class_->text);
+		return ks_source_linux_is_named(module->text, NULL) || ks_is_among(ks_reserved_module, module->text);
+	return class_->kind == KS_PATTERN_LITERAL &&
+	    (ks_source_linux_is_named(NULL, class_->text) || ks_is_among(ks_reserved_class, class_->text));
 }
 
 int

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/table.h"
+#include "model/reserved.h"
 #include "provider/segment/directory.h"
 #include "source/segment/segments.h"
 
@@ -111,6 +112,19 @@ is_refused(struct ks_segments *s, const struct ks_segment *seg, const struct ks_
 	return true;
 }
 
+static uid_t
+user_of(const struct ks_seg_file *f)
+{
+	return ((const struct ks_publisher *)(const void *)f->budget)->uid;
+}
+
+/* True if it is the machine's although a process publishes it: see reserved.h. */
+static bool
+is_of_machine(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
+{
+	return user_of(f) == 0 && ks_is_among(ks_reserved_module, k->e.module);
+}
+
 static int
 offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *scan)
 {
@@ -126,7 +140,7 @@ offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *s
 			.crtime = k->e.crtime, .ndata = is_blob ? 0 : k->e.ndata,
 			.data_size = is_blob ? 0 : data_size(k), .nforeign = count_foreign(k),
 			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN),
-			.published = true
+			.published = !is_of_machine(&seg->file, k)
 		};
 
 		if (is_refused(s, seg, k, scan))
@@ -271,13 +285,14 @@ segment_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, st
 {
 	struct ks_segments *s = (struct ks_segments *)src;
 	struct ks_seg_file *f = NULL;
+	const struct ks_seg_kstat *k = find(s, cookie, &f);
 	const char *file;
 	uid_t uid;
 
 	(void)ksp;
-	if (find(s, cookie, &f) == NULL)
+	if (k == NULL || is_of_machine(f, k))
 		return false;
-	uid = ((const struct ks_publisher *)(const void *)f->budget)->uid;
+	uid = user_of(f);
 	/* The name of the file is the publication's; what the file says of itself need not be true. */
 	file = strrchr(f->path, '/');
 	file = file != NULL ? file + 1 : f->path;
