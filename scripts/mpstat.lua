@@ -10,7 +10,9 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
+local latency = require("kstat.latency")
 local ticks = require("kstat.figures.ticks")
+local running = require("kstat.base.running")
 
 local function selector(module, name, instance)
   return assert(kstat.selector({ module = module, instance = instance, name = name, class = "misc" }))
@@ -42,6 +44,11 @@ local function row_of(elapsed, sys, vm, switching, has_steal)
   }
 end
 
+-- The milliseconds below which half and 99 percent of the waits for a CPU were; key: the CPU's, "" for all.
+local function put_latencies(row, at, waits, key)
+  row[at], row[at + 1] = latency.milliseconds(waits[key], 0.5), latency.milliseconds(waits[key], 0.99)
+end
+
 -- A row for each CPU, or one for all.
 local function rows(d, _, _, options)
   local list, shown = core.select(d, CPUS), {}
@@ -54,9 +61,17 @@ local function rows(d, _, _, options)
     memory = d:select(cpu_vm)
   end
   local elapsed, width = d.elapsed, #COUNTS + (options.steal and 6 or 5)
+  local waits = options.latency and latency.by(d, latency.cpus, function(k)
+    return options.aggregate and "" or k.instance .. (k.host or "")
+  end)
+  local last = width
+  width = width + (waits and 2 or 0)
   if options.aggregate then
     local row = row_of(elapsed, list, memory, switching or list, options.steal)
     row[1], row[width + 1] = 0, not options.sets and list[1] and #list or nil
+    if waits then
+      put_latencies(row, last + 1, waits, "")
+    end
     return { row }
   end
   for i = 1, #list do
@@ -65,12 +80,16 @@ local function rows(d, _, _, options)
     shown[i] = row_of(elapsed, sys, memory or { d:lookup("cpu", k.instance, "vm") }, switching or sys,
       options.steal)
     shown[i][width + (options.sets and 2 or 1)] = k.host
+    if waits then
+      put_latencies(shown[i], last + 1, waits, k.instance .. (k.host or ""))
+    end
   end
   return shown
 end
 
 local function columns(options, ks)
   linux = ks:lookup("unix", 0, "vm") ~= nil
+  running.warn_later({ options.latency and latency.missing(ks, latency.cpus, "CPUs") or nil })
   local list = { { "CPU", "instance", width = 3, align = "right", format = "%d", kind = "label" } }
   if options.aggregate then
     list[1][1], list[1][2] = "SET", "SET"
@@ -80,6 +99,9 @@ local function columns(options, ks)
   end
   for _, title in ipairs({ "usr", "sys", "wt", "idl", options.steal and "st" or nil }) do
     list[#list + 1] = { title, width = WIDTHS[title], format = "%.0f", unit = "%" }
+  end
+  for _, title in ipairs(options.latency and { "q_p50", "q_p99" } or {}) do
+    list[#list + 1] = { title, width = 7, format = "%.3f", unit = "ms" }
   end
   if options.sets then
     list[#list + 1] = { "set", width = 3 } -- no kstat tells the processor set of a CPU
@@ -103,7 +125,10 @@ return kstat.report({
     { "a", "aggregate", help = "all CPUs together (they are one processor set)" },
     { "p", "sets", help = "the processor set of each CPU (not known: -)" },
     { "q", "quiet", help = "no messages about changes (there are none)" },
+    { nil, "latency", help = "q_p50, q_p99: milliseconds below which half and 99 % of the waits for a CPU were" },
     { nil, "steal", help = "st: percent of the time that a hypervisor gave to other machines" },
   },
-  select = { CPUS[1], cpu_vm, all_vm, all_sys },
+  select = function(options)
+    return { CPUS[1], cpu_vm, all_vm, all_sys, options.latency and latency.cpus or nil }
+  end,
 })

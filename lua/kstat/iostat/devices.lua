@@ -9,7 +9,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kio = require("kstat.io")
-local machine = require("kstat.base.machine")
+local latency = require("kstat.latency")
 local running = require("kstat.base.running")
 local unknown = require("kstat.base.unknown")
 
@@ -49,13 +49,16 @@ function M.selectors(o)
     list[#list + 1] = class("iopath")
   end
   local asked = o.n or o.C or o.i or o.names[1] or o.interval and not o.s
-  return list, { class("disk_detail"), asked and class("device") or nil }
+  local told = { class("disk_detail"), asked and class("device") or nil }
+  told[#told + 1] = o.percentiles and latency.disks or nil
+  return list, told
 end
 
 --- Makes the list of a chain's devices; `refresh` fills it.
 -- @param ks chain
 -- @tparam table o from kstat.iostat.options
 function M.new(ks, o)
+  running.warn_later({ o.percentiles and latency.missing(ks, latency.disks, "disks") or nil })
   return setmetatable({ ks = ks, o = o, wanted = (M.selectors(o)), known = {}, rows = {} }, M)
 end
 
@@ -410,18 +413,34 @@ local function latencies(d, device)
   return list
 end
 
+local PARTS = { "read,device", "write,device", "read,queue", "write,queue" }
+
+-- The same of a disk, of eight, from what kstatlua latency measured.
+local function percentiles(measured, device)
+  local list = {}
+  for _, part in ipairs(PARTS) do
+    local of = measured[("%s,%s,%s"):format(device.name, part, device.host or "")]
+    for _, share in ipairs(QUANTILES) do
+      list[#list + 1] = latency.milliseconds(of, share) or false
+    end
+  end
+  return list
+end
+
 --- Computes each row's figures; `row.ready` is false where there are none.
 -- @param d the difference that they are of
 -- @param[opt] since_creation where devices are looked for that the earlier sample lacks
 function M.compute(self, d, since_creation)
   local shown, rows = self.shown, self.rows
+  local measured = self.o.percentiles and latency.of_disks(d)
   for i = 1, #shown do
     local device = shown[i]
     local k = lookup(d, device, device.name) or since_creation and lookup(since_creation, device, device.name)
     device.ready = k and counts(nil, k, device.counts) ~= nil
     if device.ready then
       figures(device.counts, device.figures)
-      device.figures.latencies = self.o.latency and latencies(k.elapsed and d or since_creation, device)
+      device.figures.latencies = measured and percentiles(measured, device) or
+        self.o.latency and latencies(k.elapsed and d or since_creation, device)
     end
   end
   for _, device in ipairs(self.empty) do

@@ -10,6 +10,7 @@ local unpack = table.unpack or unpack
 local LEAST_NAME, MOST_NAME = 6, 24
 local TITLE, QUEUES_TITLE, ERRORS_TITLE = "extended device statistics", "extended queue statistics", "---- errors --- "
 local LATENCIES = { "w_p50", "w_p99", "s_p50", "s_p99" }
+local OF_DISKS = { "r_p50", "r_p99", "w_p50", "w_p99", "rq_p50", "rq_p99", "wq_p50", "wq_p99" }
 local ERRORS = { "s/w", "h/w", "trn", "tot" }
 local TTY, CPU = { { "tin", 3 }, { "tout", 4 } }, { { "us", 2 }, { "sy", 2 }, { "dt", 2 }, { "id", 2 } }
 local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2 } }
@@ -35,7 +36,7 @@ local function figures_columns(list, o, both)
     { byte .. "w/" .. per, 6, "%.1f" }, { "wait", 4, "%.1f" }, { "actv", 4, "%.1f" } })
   add(list, service)
   add(list, { { "%w", 3 }, { "%b", 3 } })
-  for _, title in ipairs(o.latency and LATENCIES or {}) do
+  for _, title in ipairs(o.latency and LATENCIES or o.percentiles and OF_DISKS or {}) do
     add(list, { { title, 7, "%.3f" } })
   end
   return list
@@ -81,7 +82,7 @@ local function put_figures(o, values, n, f, both)
   end
   values[n + 1], values[n + 2] = has_wait and f.w_pct or nil, f.b_pct
   n = n + 2
-  for _, ms in ipairs(o.latency and f.latencies or {}) do
+  for _, ms in ipairs((o.latency or o.percentiles) and f.latencies or {}) do
     n = put(values, n, ms or nil)
   end
   return n

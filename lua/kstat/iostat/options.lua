@@ -25,8 +25,10 @@ local HELP = USAGE .. [=[
   -n  descriptive names, and the two parts of the service time              -m  mount points (with -n)
   -p  partitions too  -P  only partitions    -C  sums of each controller (with -x or -e)
   -X  paths by initiator      -Y  paths by target and initiator
-  --latency  -x of the queues that processes publish, in place of disks: milliseconds below which half and 99 %
-      of the requests waited (w_p50, w_p99) and were served (s_p50, s_p99), of queues that measure each request
+  --latency  with -x: milliseconds below which half and 99 % of the reads (r_p50, r_p99) and writes (w_p50, w_p99)
+      were served by the disk, and waited in its queue (rq_p50, …, wq_p99): where kstatlua latency measures them
+  --latency  without -x: of the queues that processes publish, in place of disks, how long requests waited (w_p50,
+      w_p99) and were served (s_p50, s_p99), of queues that measure each request
   -I  counts of the interval in place of rates    -M  megabytes    -r  commas    -z  without idle lines
   -l  at most so many disks   -s  without a line about disks that come and go
   -T  time before each report: d as a date, u in seconds since 1970    -y  without the first report
@@ -121,7 +123,8 @@ local function settle_latency(o)
       usage(("iostat: --latency and -%s cannot be used together"):format(letter))
     end
   end
-  o.x, o.published = true, true
+  o.percentiles, o.latency = o.x, not o.x
+  o.x, o.published = true, o.latency
 end
 
 -- What the letters mean together.

@@ -1,0 +1,80 @@
+--- Latencies that a program of root's measures and publishes as the machine's (kstatlua latency), over an interval.
+-- Where it does not run there are none.
+-- @module kstat.latency
+-- SPDX-License-Identifier: MIT
+local selector = require("kstat.selector")
+
+local latency = {}
+
+local function class(name)
+  return selector.compile({ class = name })
+end
+
+--- What is needed of disks, of CPUs, of connections, and of processes that ended.
+latency.disks, latency.cpus = class("disk_latency"), class("runq_latency")
+latency.connections, latency.exits = class("connect_latency"), class("exits_command")
+
+--- What chooses the program's kstats alone: whether there are any says whether it runs.
+latency.any = { latency.disks, latency.cpus, latency.connections, latency.exits }
+
+-- What was counted in an interval: of a kstat that came within it, all; nil: nothing was, or it is no histogram.
+local function counted(k)
+  local ok, d = pcall(k.distribution, k)
+  return ok and d and d.count > 0 and d.unit == "ns" and d or nil
+end
+
+--- The distributions of a difference or a sample that selectors choose, merged by a key.
+-- @tparam difference|sample d
+-- @tparam selector which
+-- @tparam fun(k:kstat):?string key nil: the kstat does not count
+-- @treturn {[string]=distribution} nanoseconds
+function latency.by(d, which, key)
+  local found = {}
+  for _, k in ipairs(d:select(which)) do
+    local name = key(k)
+    local more = name and counted(k)
+    if more then
+      found[name] = found[name] and found[name]:merge(more) or more
+    end
+  end
+  return found
+end
+
+local function text(k, name)
+  local value = k:get(name)
+  return type(value) == "string" and value or ""
+end
+
+--- Those of disks.
+-- @tparam difference|sample d
+-- @treturn {[string]=distribution} by the disk's name, "read", "write", "flush" or "discard", "queue" or "device", and
+-- in a recording of several machines the name of the machine, with commas between
+function latency.of_disks(d)
+  return latency.by(d, latency.disks, function(k)
+    return ("%s,%s,%s,%s"):format(text(k, "device"), text(k, "operation"), text(k, "part"), k.host or "")
+  end)
+end
+
+--- A percentile in milliseconds.
+-- @tparam distribution|nil of
+-- @number share 0 to 1
+-- @treturn number|nil nil: nothing was counted
+function latency.milliseconds(of, share)
+  local ns = of and of:quantile(share)
+  return ns and ns / 1e6
+end
+
+--- Whether any program's latencies are in a chain.
+-- @tparam chain ks
+-- @tparam selector which
+-- @string about "disks" or "CPUs"
+-- @treturn string|nil what to say where there are none
+function latency.missing(ks, which, about)
+  if ks:select(which)[1] then
+    return nil
+  end
+  return ("latencies of %s are not %s: 'kstatlua latency' measures them, as root"):format(about,
+    ks:is_replay() and "recorded" or "measured")
+end
+
+return latency
