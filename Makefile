@@ -128,8 +128,9 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all check check-logs sweep lint sanitize soak race fuzz fuzz-grammar bench bench-programs spec-programs clean FORCE
-all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua
+.PHONY: all check check-logs sweep lint sanitize soak race fuzz fuzz-grammar fuzz-commands bench bench-programs spec-programs clean FORCE
+all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua \
+     $(if $(BPF_LIBS),,$(O)/without-bpf)
 
 # --- objects ------------------------------------------------------------------
 QUIET    = @printf '%-5s %s\n' $(1) '$@';

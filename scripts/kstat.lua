@@ -48,7 +48,7 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 ]==]):gsub("NAME SYNOPSIS", PROGRAM .. " " .. SYNOPSIS)
 
 local function wrong(message, ...)
-  message = message:format(...)
+  message = require("kstat.base.text").shorten(message:format(...), 160)
   local usage = #message <= 96 and "; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]" or ""
   running.stop(2, message .. (usage .. "; %s -h explains"):gsub("%%s", PROGRAM))
 end

@@ -10,7 +10,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kstat = require("kstat")
-local latency = require("kstat.latency")
+local latency = require("kstat.figures.latency")
 local ticks = require("kstat.figures.ticks")
 local running = require("kstat.base.running")
 

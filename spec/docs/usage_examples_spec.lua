@@ -43,8 +43,8 @@ local function environment()
 end
 
 describe("the example of the reference at", function()
-  for _, path in ipairs({ "init", "chain", "object", "kstat", "sample", "every", "histogram", "io", "picture",
-    "aggregate/init", "publish/named", "publish/queue", "publish/histogram", "publish/latency",
+  for _, path in ipairs({ "init", "read/chain", "read/object", "read/kstat", "read/sample", "read/every", "histogram",
+    "io", "picture", "aggregate/init", "publish/named", "publish/queue", "publish/histogram", "publish/latency",
     "publish/blob", "publish/raw", "devstat/init" }) do
     for _, example in ipairs(examples_of("lua/kstat/" .. path .. ".lua")) do
       it(example.place .. " runs", function()

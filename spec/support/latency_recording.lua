@@ -6,8 +6,8 @@
 -- Each interval has 1,000 reads of vda: 980 within its device in 1 ms and 20 in 4 ms, a tenth of that in its queue; a
 -- write in 2 ms; 1,000 waits for each CPU, of 0.1 ms (cpu0) or 1 ms (cpu1); 20 connections in 50 ms; and a hundred
 -- children `true` of `storm`, which lived 5 ms. The samples are: 1 the first, 2 as it was, 3 reads take 100 times as
--- long, waits 40 ms, and 30 connections are refused, 4 the disk has left, 5 it is back, 6 the program was started again,
--- 7 it has ended.
+-- long, waits 40 ms, and 30 connections are refused, 4 the disk has left, 5 it is back, 6 the program was started
+-- again, 7 it has ended.
 local kstat = require("kstat")
 
 local pub, made, exits, children
@@ -35,7 +35,8 @@ local function begin()
   exits = assert(pub:named({ module = "exits", name = "exits", class = "exits",
     statistics = { "exits", "failed", "killed", "lifetime", "cputime", "lost" } }))
   children = assert(pub:named({ module = "exits", instance = 1, name = "true,storm", class = "exits_command",
-    statistics = { "exits", "failed", "killed", "lifetime", "cputime", { name = "command", type = "string", value = "true" },
+    statistics = { "exits", "failed", "killed", "lifetime", "cputime",
+      { name = "command", type = "string", value = "true" },
     { name = "parent", type = "string", value = "storm" }, { name = "cgroup", type = "string", value = "/" } } }))
 end
 

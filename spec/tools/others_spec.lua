@@ -56,7 +56,8 @@ describe("an option of others", function()
       ["iostat -x -p ALL"] = "iostat: -p shows the partitions of all disks, and takes no name\n",
       ["vmstat -SM"] = "vmstat: -S: swap-ins and swap-outs, as on Solaris; sizes are in kilobytes; ",
       ["top -u nosuch"] = "top: -u: there is no user 'nosuch'; ",
-      ["mpstat -P 0"] = "mpstat: -P takes ALL, not '0'; 'kstat cpu_stat:0' shows one CPU; ", ["top -n x"] = "top: -n takes a number, not 'x'; ",
+      ["mpstat -P 0"] = "mpstat: -P takes ALL, not '0'; 'kstat cpu_stat:0' shows one CPU; ",
+      ["top -n x"] = "top: -n takes a number, not 'x'; ",
       ["top -b -d 0"] = "top: interval '0': seconds above 0 ",
     }) do
       local r = ran(words)

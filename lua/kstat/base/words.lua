@@ -60,7 +60,7 @@ local ROWS = {
   { "zpool", "disks (pools of ZFS: zpool itself)", "kstatlua iostat -x" },
   { "zfs arc_summary", "the cache of ZFS", "kstatlua arcstat" },
   { "ss", "sockets that listen", "kstatlua listen" },
-  { "netstat", "counters of protocols", "kstat -c mib2" },
+  { "netstat", "counters of protocols (all that netstat -k had: kstat -p)", "kstat -c mib2" },
   { "ip ifconfig ifstat dlstat network nic", "links", "kstatlua nicstat" },
   { "iftop", "traffic by link (by connection: iftop itself)", "kstatlua nicstat" },
   { "nload bmon vnstat", "traffic by link", "kstatlua nicstat" },

@@ -9,7 +9,8 @@
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
 local kio = require("kstat.io")
-local latency = require("kstat.latency")
+local latency = require("kstat.figures.latency")
+local machine = require("kstat.base.machine")
 local running = require("kstat.base.running")
 local unknown = require("kstat.base.unknown")
 

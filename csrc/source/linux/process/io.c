@@ -1,5 +1,9 @@
 /*
  * io.c - what processes read and wrote, from /proc/PID/io, and what of it their children did.
+ *
+ * The kernel adds to /proc/PID/io, when a process waits for a child, all that the child ever did. Of a process that has
+ * waited for one (it has page faults of children) the files of its threads are read, too: their sum is its own, and the
+ * rest is cnread and cnwritten. Where these page faults stand still no child ended: the rest is of threads that did.
  * SPDX-License-Identifier: MIT
  */
 #include "source/linux/lines.h"
