@@ -124,6 +124,20 @@ describe("iostat -x --latency", function()
   end)
 end)
 
+describe("kstatlua use", function()
+  -- Neither a disk that is back nor a program that was started again is measured by what was before.
+  it("tells a disk, a run queue and a server that are not well, in their interval alone", function()
+    for resource, what in pairs({ disk = "slower than in its hour 10%d.%d times", cpu = "run queue 40.0 ms",
+        network = "refused connections 2%d.%d per s" }) do
+      local rows = rows_of("use " .. resource)
+      assert.equal(6, #rows)
+      for i, row in ipairs(rows) do
+        assert.equal(i == 2, row.why:find(what) ~= nil, ("%s, interval %d: %s"):format(resource, i, row.why))
+      end
+    end
+  end)
+end)
+
 describe("mpstat --latency", function()
   it("shows percentiles of the waits for each CPU, and with -a of all", function()
     for cpu, ms in pairs({ [0] = 0.1, [1] = 1 }) do

@@ -179,11 +179,22 @@ local function swapped(what)
   end
 end
 
+-- Reads of sda take 1 ms, and within the interval n ms.
+local function slower(n)
+  return { ["latency.json"] = use.latency("sda,read,device", 0, "disk_latency",
+    { device = "sda", operation = "read", part = "device" },
+    { [1] = 2000, [n > 0 and n or 1] = n > 0 and 200 or 2000 }) }
+end
+
 -- The row, what is measured, its state, a value below the limit and one at it, and the files by that value.
 local LIMITS = {
   { "cpu all", "busy while others wait", "warning", 89, 90, function(n)
     return { ["proc/stat"] = ("cpu0 %d 0 0 %d 0 0 0 0 0 0\n"):format(n * 10, n == 0 and 0 or 1000 - 10 * n),
       ["proc/pressure/cpu"] = pressure("cpu", "some")(n == 0 and 0 or 40)["proc/pressure/cpu"] }
+  end },
+  { "cpu all", "run queue", "warning", 8, 16, function(n)
+    return { ["latency.json"] = use.latency("runq", 0, "runq_latency", nil,
+      { [n > 0 and n or 1] = n > 0 and 1000 or 9 }) }
   end },
   { "cpu all", "running", "warning", 1, 2, running },
   { "cpu all", "running", "critical", 1, 4, running },
@@ -247,6 +258,7 @@ local LIMITS = {
   { "disk sda", "all stalled", "critical", 4, 5, io_pressure },
   { "disk sda", "slow", "warning", 199, 200, slow },
   { "disk sda", "slow", "critical", 0, 1000, slow },
+  { "disk sda", "slower than in its hour", "warning", 15, 30, slower },
   { "disk sda", "failed requests", "critical", 0, 1, one_file("sys/block/sda/device/ioerr_cnt", "0x%d\n") },
   { "disk tank", "pool not online", "critical", 0, 1, function(n)
     return { ["proc/spl/kstat/zfs/tank/state"] = n == 0 and "ONLINE\n" or "DEGRADED\n" }
@@ -266,6 +278,10 @@ local LIMITS = {
   { "network all", "listen overflows", "critical", 0, 1, one_file("proc/net/netstat",
     "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1 %d\n") },
   { "network all", "refused SYNs", "critical", 0.9, 1, event("ListenDrops") },
+  { "network all", "refused connections", "warning", 0.9, 1, function(n)
+    return { ["latency.json"] = use.latency("refused,tcp", 0, "connect_latency",
+      { outcome = "refused", side = "client", family = "tcp", namespace = "own" }, { [1] = 100 + 10 * n }) }
+  end },
   { "network all", "SYN cookies", "warning", 9, 10, event("SyncookiesSent") },
   { "network all", "socket backlog", "critical", 0.9, 1, event("TCPBacklogDrop") },
   { "network all", "TCP memory", "warning", 0, 0.1, event("RcvPruned") },

@@ -17,11 +17,15 @@ latency.connections, latency.exits = class("connect_latency"), class("exits_comm
 --- What chooses the program's kstats alone: whether there are any says whether it runs.
 latency.any = { latency.disks, latency.cpus, latency.connections, latency.exits }
 
--- What was counted in an interval: of a kstat that came within it, all; nil: nothing was, or it is no histogram.
-local function counted(k)
-  local ok, d = pcall(k.distribution, k)
-  return ok and d and d.count > 0 and d.unit == "ns" and d or nil
+--- What was counted in an interval: of a kstat that came within it, all.
+-- @tparam kstat|nil k
+-- @treturn distribution|nil nanoseconds, which captures do not say; nil: nothing was, or it is no histogram
+function latency.counted(k)
+  local d = k and k:distribution()
+  return d and d.count > 0 and (d.unit == "ns" or d.unit == "") and d or nil
 end
+
+local counted = latency.counted
 
 --- The distributions of a difference or a sample that selectors choose, merged by a key.
 -- @tparam difference|sample d
@@ -53,6 +57,39 @@ function latency.of_disks(d)
   return latency.by(d, latency.disks, function(k)
     return ("%s,%s,%s,%s"):format(text(k, "device"), text(k, "operation"), text(k, "part"), k.host or "")
   end)
+end
+
+local HOUR, STEP = 3600, 300 -- seconds: how far back it goes, and what lies between two distributions that are kept
+local seen = {} -- by kstat, for those who look often
+
+-- The distribution since creation that lies an hour back, or nil: it is not known from then.
+local function hour_ago(k, before, at)
+  local key = ("%s %d %s"):format(k.host or "", k.instance, k.name)
+  local list = seen[key]
+  if not list or list.crtime ~= k.crtime_ns or list[#list].at > at then
+    list = { crtime = k.crtime_ns, { at = at, before = before } }
+    seen[key] = list
+  elseif at - list[#list].at >= STEP then
+    list[#list + 1] = { at = at, before = before }
+  end
+  while list[2] and at - list[2].at >= HOUR do
+    table.remove(list, 1)
+  end
+  return at - list[1].at >= HOUR and list[1].before or nil
+end
+
+--- What a kstat had counted in the hour before an interval, or since its creation, if that is all that is known.
+-- @tparam kstat k of a difference
+-- @tparam sample|nil prev the earlier sample
+-- @treturn distribution|nil nil: the kstat came within the interval
+function latency.hour(k, prev)
+  local earlier = prev and prev:lookup(k.module, k.instance, k.name)
+  local before = earlier and earlier.crtime_ns == k.crtime_ns and counted(earlier)
+  if not before then
+    return nil
+  end
+  local ago = hour_ago(k, before, earlier.snaptime)
+  return ago and before - ago or before
 end
 
 --- A percentile in milliseconds.

@@ -3,6 +3,7 @@
 -- @module kstat.use.cpu
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
+local latency = require("kstat.latency")
 
 local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 
@@ -22,6 +23,9 @@ local limits = {
   { "cpu", "saturation", "waiting for one", unit = "threads", warning = 4, quiet = true,
     file = "/proc/schedstat: run_delay",
     reason = "Mean number of threads that waited for the CPU with the longest queue: programs may be bound to it." },
+  { "cpu", "saturation", "run queue", unit = "ms", warning = 10, quiet = true,
+    file = "kstatlua latency: time of each wait for a CPU",
+    reason = "99 % of the waits for a CPU were at most as long, of 500 waits or more: what has to answer is late." },
   { "cpu", "saturation", "running", unit = "per CPU", warning = 2, critical = 4, quiet = true,
     file = "/proc/stat: procs_running",
     reason = "Threads that ran or were ready for each CPU, at the begin and at the end of the interval, where the " ..
@@ -49,6 +53,7 @@ local BUSY, IDLE = { "cpu_nsec_user", "cpu_nsec_kernel", "cpu_nsec_stolen" }, { 
 local unpack = table.unpack or unpack
 local FULL, NOT_FULL = 90, 75 -- percent: the busiest CPU is told where it is full, and all are not
 local WAIT = 40 -- percent of the time
+local WAITS = 500
 
 -- How many threads waited on average for each CPU, and for the one with most, which is that.
 local function waiting(d)
@@ -87,6 +92,12 @@ local function cpu_of(k)
   return k and "cpu" .. k.instance
 end
 
+-- Milliseconds in which 99 % of the waits for any CPU ended; 0 for few of them, nil where nothing measures them.
+local function run_queue(d)
+  local all = latency.by(d, latency.cpus, function() return "" end)[""]
+  return all and (all.count >= WAITS and latency.milliseconds(all, 0.99) or 0)
+end
+
 local function measure(d, add, _, prev)
   local list = figures.select(d, "cpu::sys")
   local busy, idle, stolen = sum_of(list, unpack(BUSY)), sum_of(list, unpack(IDLE)), sum_of(list, "cpu_nsec_stolen")
@@ -110,9 +121,9 @@ local function measure(d, add, _, prev)
     pressure = pressure, ["busy while others wait"] = used and (pressure or 0) >= WAIT and used,
     ["machine checks"] = count(d:lookup("intr", 0, "MCE"), "hard"), throttled = throttled,
     ["power limited"] = limited, ["interrupts of one"] = in_interrupts,
-    running = running and list[1] and running / #list,
-  }, { ["busy while others wait"] = users, running = users, ["interrupts of one"] = interrupts_of,
-    waiting = users, pressure = users,
+    running = running and list[1] and running / #list, ["run queue"] = run_queue(d),
+  }, { ["busy while others wait"] = users, running = users, ["run queue"] = users,
+    ["interrupts of one"] = interrupts_of, waiting = users, pressure = users,
     busiest = (of_busiest or 0) >= FULL and used < NOT_FULL and cpu_of(one) or nil,
     ["waiting for one"] = cpu_of(longest),
     throttled = cpu_of(hot), ["power limited"] = cpu_of(hungry) })
@@ -123,5 +134,5 @@ return {
   select = { { module = "cpu", name = "/^(sys|sched|throttle|time)$/", class = "misc" },
     { module = "unix", instance = 0, name = "sys", class = "misc" },
     { module = "pressure", name = "cpu", class = "pressure" },
-    { module = "/^intr$/", name = "MCE", class = "interrupts" } },
+    latency.cpus, { module = "/^intr$/", name = "MCE", class = "interrupts" } },
 }

@@ -3,7 +3,7 @@
 -- @module kstat.use.disk
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
-local machine = require("kstat.base.machine")
+local latency = require("kstat.figures.latency")
 
 local now, percent = figures.now, figures.percent
 
@@ -27,6 +27,10 @@ local limits = {
   { "disk", "saturation", "slow", unit = "ms", warning = 200, critical = 1000, quiet = true,
     file = "/proc/diskstats: times of reads and writes",
     reason = "Mean time from a request to its answer, of five or more requests a second." },
+  { "disk", "saturation", "slower than in its hour", unit = "times", warning = 10, quiet = true,
+    file = "kstatlua latency: time of each request in the device",
+    reason = "The time in which 99 % of the reads, or writes, were served, by that of the hour before: of a hundred " ..
+      "requests or more, of which the slowest hundredth took 20 ms or more, and a thousand in the hour." },
   { "disk", "errors", "failed requests", unit = "", critical = 1, file = "/sys/block/*/device/ioerr_cnt",
     reason = "Requests ended with an error: the disk, its cable or its controller fails." },
   { "disk", "errors", "not live", unit = "", critical = 1, file = "/sys/class/nvme/nvme*/state",
@@ -63,6 +67,23 @@ local function service_time(k)
   return requests >= 5 and 1000 * (waited + served) / requests or 0
 end
 
+local REQUESTS, BEFORE, SLOW = 100, 1000, 20 -- in the interval and in the hour; milliseconds
+
+-- By how many times the slowest hundredth of a disk's reads or writes took longer than in the hour before; nil: nothing
+-- measures it, or not for long enough.
+local function times_of_hour(d, k, prev)
+  local most
+  for _, operation in ipairs({ "read", "write" }) do
+    local requests = d:lookup("latency", k.instance, ("%s,%s,device"):format(k.name, operation))
+    local served, hour = latency.counted(requests), requests and latency.hour(requests, prev)
+    if hour and hour.count >= BEFORE then
+      local p99 = served and served.count >= REQUESTS and latency.milliseconds(served, 0.99) or 0
+      most = math.max(most or 0, p99 >= SLOW and p99 / latency.milliseconds(hour, 0.99) or 0)
+    end
+  end
+  return most
+end
+
 -- Whether the controller of an NVMe disk does not work: 1 or 0; nil: it is not known.
 local function is_not_live(d, k)
   local controller = k.module == "nvme" and k.name:match("^(nvme%d+)n%d+$")
@@ -74,6 +95,7 @@ end
 -- Who is to blame for what a disk is measured by; life: why its controller does not work.
 local function blamed(users, life)
   return { ["busy rotational"] = users, ["queue full"] = users, ["all stalled"] = users, slow = users,
+    ["slower than in its hour"] = users,
     ["not live"] = life }
 end
 
@@ -125,7 +147,7 @@ local function one(d, k, stalled, prev, kept)
     ["busy rotational"] = rotational and queue and queue >= 2 and busy,
     ["queue full"] = percent(queue, now(beside(d, k, "queue"), "nr_requests")),
     ["all stalled"] = stalled_by(stalled, busy, queue, k, now(beside(d, k, "queue"), "read_ahead")),
-    slow = service_time(k), ["not live"] = is_dead,
+    slow = service_time(k), ["slower than in its hour"] = times_of_hour(d, k, prev), ["not live"] = is_dead,
     ["failed requests"] = figures.count(d:lookup(k.module .. "err", k.instance, k.name .. ",err"), "Hard Errors",
       "Transport Errors"),
     ["disks missing"] = missing_disks(d, k),
@@ -153,7 +175,7 @@ return {
     { name = "*,dev", class = "device", reads = "rotational" },
     { class = "device_queue", reads = "nr_requests,read_ahead" },
     { class = "device_error", reads = "Hard Errors,Transport Errors" },
-    { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
+    { class = "device_state" }, latency.disks, { module = "/^nvme$/", class = "controller" },
     { module = "zfs/*", name = "state", class = "misc" },
     culprits.select_groups },
 }

@@ -2,6 +2,7 @@
 --
 -- @module kstat.use.network
 local figures = require("kstat.use.figures")
+local latency = require("kstat.latency")
 
 local count, now, percent, sum_of = figures.count, figures.now, figures.percent, figures.sum_of
 
@@ -33,6 +34,10 @@ local limits = {
     file = "/proc/net/netstat: ListenDrops less ListenOverflows; net.ipv4.tcp_max_syn_backlog",
     reason = "Connections that were not begun, because too many half open ones waited at a port already: a flood, " ..
       "or answers that do not arrive. net.ipv4.tcp_syncookies=1 goes on without the queue." },
+  { "network", "errors", "refused connections", unit = "per s", warning = 1, quiet = true,
+    file = "kstatlua latency: connections that were refused",
+    reason = "Connections from here that a server refused, ten or more: it does not run. Those by IPv6 count as far " ..
+      "as there are more than connections by IPv4, which follow where a server has no other address." },
   { "network", "saturation", "SYN cookies", unit = "per s", warning = 10, quiet = true,
     file = "/proc/net/netstat: SyncookiesSent; net.ipv4.tcp_max_syn_backlog",
     reason = "The queue of half open connections of a port is full, and the kernel goes on without it: a flood, or " ..
@@ -115,6 +120,21 @@ local function share_of(part, all, elapsed, least)
   return part >= math.max(least, elapsed or 0) and percent(part, all) or 0
 end
 
+local REFUSED = 10
+
+-- Connections per second that servers refused; nil where nothing counts them.
+local function refused_connections(d)
+  local n = latency.by(d, latency.connections, function(k)
+    local outcome, side, family, space = k:get("outcome", "side", "family", "namespace")
+    return space == "own" and side ~= "server" and ("%s %s"):format(outcome, family) or nil
+  end)
+  local function number(key)
+    return n[key] and n[key].count or 0
+  end
+  local all = number("refused tcp") + math.max(number("refused tcp6") - number("established tcp"), 0)
+  return next(n) and d.elapsed and d.elapsed > 0 and (all >= REFUSED and all / d.elapsed or 0) or nil
+end
+
 -- Connections per second that were dropped before they were made, and not because nobody accepts them.
 local function refused_syns(k)
   local all, unaccepted = figures.per_second(k, "ListenDrops"), figures.per_second(k, "ListenOverflows")
@@ -161,7 +181,7 @@ local function network(d, add, sample)
     ["udp overflows"] = share_of(lost, sum_of(udp, "inDatagrams", "inOverflows"), udp[1] and udp[1].elapsed, 1),
     retransmitted = share_of(again, count(tcp, "retransSegs", "outSegs"), tcp and tcp.elapsed, 10),
     squeezed = squeezed,
-    ["refused SYNs"] = refused_syns(extended),
+    ["refused SYNs"] = refused_syns(extended), ["refused connections"] = refused_connections(d),
     ["SYN cookies"] = figures.per_second(extended, "SyncookiesSent"),
     ["socket backlog"] = figures.per_second(extended, "TCPBacklogDrop"),
     ["TCP memory"] = figures.per_second(extended, "RcvPruned", "TCPAbortOnMemory"),
@@ -202,5 +222,5 @@ return {
     { module = "tcp", name = "/^tcp(_ext)?$/", class = "mib2" },
     { module = "udp", name = "/^udp6?$/", class = "mib2" }, { module = "ip", name = "/^ip6?$/", class = "mib2" },
     { module = "netns" }, { module = "listen", class = "socket" }, { module = "listen", class = "socket_owner" },
-    { module = "cpu", name = "softnet", class = "misc" } },
+    { module = "cpu", name = "softnet", class = "misc" }, latency.connections },
 }

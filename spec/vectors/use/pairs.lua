@@ -56,6 +56,27 @@ local function tables(name, n, most)
   return { ["proc/sys/fs/" .. name .. "-nr"] = n .. "\n", ["proc/sys/fs/" .. name .. "-max-nr"] = most .. "\n" }
 end
 
+-- What kstatlua latency measures: reads of sda, waits for a CPU, or connections, by milliseconds.
+local use = require("support.use")
+
+local function latencies(...)
+  return { ["latency.json"] = table.concat({ ... }, ",") }
+end
+
+local function reads(counts)
+  return latencies(use.latency("sda,read,device", 0, "disk_latency",
+    { device = "sda", operation = "read", part = "device" }, counts))
+end
+
+local function waits(counts)
+  return latencies(use.latency("runq", 0, "runq_latency", nil, counts))
+end
+
+local function connections(outcome, family, n)
+  return use.latency(outcome .. "," .. family, 0, "connect_latency",
+    { outcome = outcome, side = "client", family = family, namespace = "own" }, { [1] = n })
+end
+
 local TURNS = { ["sys/block/sda/queue/rotational"] = "1\n" }
 local FAR_AHEAD = { ["sys/block/sda/queue/read_ahead_kb"] = "8192\n" }
 local function carrier(n)
@@ -217,6 +238,29 @@ return {
       to = { ["proc/net/netstat"] = netstat("TCPTimeWaitOverflow", 500) } },
     well = { row = "network all", state = "ok", from = { ["proc/net/netstat"] = netstat("TCPTimeWaitOverflow", 500) },
       to = { ["proc/net/netstat"] = netstat("TCPTimeWaitOverflow", 500) } } },
+  { rule = "disk slower than in its hour",
+    situation = "a disk that begins to retry: one read of fifty takes 300 ms; a disk that is used more than before",
+    sick = { row = "disk sda", state = "warning", why = "slower than in its hour %d+", from = reads({ [1] = 5000 }),
+      to = reads({ [1] = 5980, [300] = 20 }) },
+    well = { row = "disk sda", state = "ok", from = reads({ [1] = 4950, [8] = 50 }),
+      to = reads({ [1] = 4950, [8] = 550, [16] = 400 }) } },
+  { rule = "disk slower than in its hour, of few requests",
+    situation = "a disk that begins to retry; one that sleeps and takes 3 s to spin up for the first of a few reads",
+    sick = { row = "disk sda", state = "warning", why = "slower than in its hour %d+", from = reads({ [4] = 5000 }),
+      to = reads({ [4] = 5080, [500] = 20 }) },
+    well = { row = "disk sda", state = "ok", from = reads({ [4] = 5000 }), to = reads({ [4] = 5040, [3000] = 1 }) } },
+  { rule = "cpu run queue", situation = "forty threads at each CPU; a build with as many processes as CPUs",
+    sick = { row = "cpu all", state = "warning", why = "run queue 2%d%.%d ms", from = waits({ [1] = 9 }),
+      to = waits({ [1] = 2009, [30] = 500 }) },
+    well = { row = "cpu all", state = "ok", from = waits({ [1] = 9 }),
+      to = waits({ [0.01] = 9000, [1] = 809, [4] = 200, [16] = 30 }) } },
+  { rule = "network refused connections",
+    situation = "clients of a server that does not run; clients that try ::1 first, of one that has only 127.0.0.1",
+    sick = { row = "network all", state = "warning", why = "refused connections 20 per s",
+      from = latencies(connections("refused", "tcp", 7)), to = latencies(connections("refused", "tcp", 207)) },
+    well = { row = "network all", state = "ok",
+      from = latencies(connections("refused", "tcp6", 9), connections("established", "tcp", 9)),
+      to = latencies(connections("refused", "tcp6", 209), connections("established", "tcp", 209)) } },
   { rule = "network reassembly", situation = "ipfrag_high_thresh=1 and large datagrams; a fragment that came late",
     sick = { row = "network all", state = "critical", why = "reassembly 300 per s",
       from = { ["proc/net/snmp"] = "Ip: ReasmFails\nIp: 0\n" },
