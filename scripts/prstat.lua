@@ -14,8 +14,7 @@ local columns = require("kstat.prstat.columns")
 local cut = require("kstat.base.text").cut
 local ended = require("kstat.figures.ended")
 local kstat = require("kstat")
-local machine = require("kstat.base.machine")
-local operand = require("kstat.command.operand")
+local latency = require("kstat.figures.latency")
 local processes = require("kstat.prstat.rows")
 local running = require("kstat.base.running")
 local unknown = require("kstat.base.unknown")
@@ -50,6 +49,7 @@ local function select(options)
   for _, kind in ipairs(further) do
     add(base .. "_" .. kind)
   end
+  list[#list + 1] = base == "process" and latency.exits or nil
   return list
 end
 
@@ -192,18 +192,19 @@ local function block(sums, options)
 end
 
 -- What processes had which are no row, because they ended, and whose children most of them were. figure: fun(sum)
--- gives its text; nil: it is not worth a word.
-local function ended_text(d, used, figure)
+-- gives its text; nil: it is not worth a word. commands: what their parents started most often, by name.
+local function ended_text(d, used, commands, figure)
   local sum, parent = ended.most(used)
   local text = parent and figure(sum / d.elapsed)
   local k = text and d:lookup("process", parent, nil)
-  return k and ("%s, most of %s/%d"):format(text, k.name, parent) or nil
+  local what = k and commands[k.name]
+  return k and ("%s, most of %s/%d%s"):format(text, k.name, parent, what and (" (%s)"):format(what) or "") or nil
 end
 
 -- The CPU time and the I/O of processes that ended.
-local function ended_texts(d, prev, options, ncpus)
+local function ended_texts(d, prev, options, ncpus, commands)
   local list = {}
-  list[1] = ended_text(d, ended.cpu(d, prev), function(rate)
+  list[1] = ended_text(d, ended.cpu(d, prev), commands, function(rate)
     local percent = rate / 1e7 / ncpus
     return percent >= 1 and ("%.0f%% CPU"):format(percent)
   end)
@@ -212,8 +213,8 @@ local function ended_texts(d, prev, options, ncpus)
     local function bytes(verb)
       return function(rate) return rate >= 102400 and columns.bytes(rate) .. "/s " .. verb end
     end
-    list[#list + 1] = ended_text(d, read, bytes("read"))
-    list[#list + 1] = ended_text(d, written, bytes("written"))
+    list[#list + 1] = ended_text(d, read, commands, bytes("read"))
+    list[#list + 1] = ended_text(d, written, commands, bytes("written"))
   end
   return list[1] and ", ended: " .. table.concat(list, "; ") or ""
 end
@@ -270,6 +271,7 @@ local function rows(d, _, prev, options)
   misc = misc and misc:now()
   local seen = options.first and { names = {}, pids = {} } or nil
   read_further_kinds(d, options)
+  local commands = latency.children(d) -- also at the first tick, so that the next has an earlier sample
   local list, lwps = collect(d, options, misc and misc:get("ncpus") or 1, seen, prev and d.elapsed or 0)
   local n, sums = #list, nil
   if seen and is_replay then
@@ -294,7 +296,7 @@ local function rows(d, _, prev, options)
   if not options.is_sorted then
     list[#list + 1] = not options.users and sums and block(sums, options) or nil
     local rest = prev and not options.threads and
-      ended_texts(d, prev, options, misc and misc:get("ncpus") or 1) or ""
+      ended_texts(d, prev, options, misc and misc:get("ncpus") or 1, commands) or ""
     list[#list + 1] = { text = total(n, lwps, misc, options) .. rest }
   end
   return list

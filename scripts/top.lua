@@ -266,7 +266,7 @@ local function print_view(given)
       if report.complete then
         report.complete(row, of)
       end
-      rows[#rows + 1] = passes(report, row) and row or nil
+      rows[#rows + 1] = passes(shown, row) and row or nil
     end
     return rows
   end

@@ -150,3 +150,52 @@ describe("mpstat --latency", function()
     near(1, all[2].q_p99, "p99 of all")
   end)
 end)
+
+-- Children of a shell that lives on, and what is published of them.
+local STORM = [[
+  local pub = assert(kstat.publish("latency"))
+  local children = assert(pub:named({ module = "exits", instance = 1, name = "true,storm", class = "exits_command",
+    statistics = { "exits", { name = "command", type = "string", value = "true" },
+    { name = "parent", type = "string", value = "storm" } } }))
+  local n = 0
+  io.write("published\n")
+  io.flush()
+  for _ in kstat.every({ 0.02 }) do
+    children:counter("exits"):add(20)
+  end
+]]
+
+describe("Children that lived for milliseconds", function()
+  it("are told with their parent: by prstat and by the processes of top", function()
+    if not root then
+      return pending("takes root")
+    end
+    local dir = run.directory()
+    run.write_file(dir .. "/storm", "#!/bin/sh\nwhile :; do /bin/true; done\n")
+    run.write_file(dir .. "/publisher.lua", STORM)
+    local env = "env KSTAT_DIR=" .. dir .. " " .. run.bin .. "/kstatlua "
+    local pids = { run.start("sh -c 'chmod 755 " .. dir .. "/storm; exec " .. dir .. "/storm'", dir .. "/none"),
+      run.start(env .. dir .. "/publisher.lua", dir .. "/out") }
+    run.await("a publisher", function() return run.read_file(dir .. "/out"):find("published") end)
+    local prstat = run.shell(env .. "prstat 1 2").out
+    local top = run.shell("COLUMNS=200 " .. env .. "top -b --view processes 1 1").out
+    run.shell("kill " .. table.concat(pids, " "))
+    run.remove_directory(dir)
+    if prstat:find("most of storm/", 1, true) then -- others may start more on a machine that is busy
+      assert.matches(", ended: %d+%% CPU, most of storm/%d+ %(%d+/s true%)", prstat)
+    end
+    assert.matches("children of storm %(%d+/s true%)", top)
+  end)
+end)
+
+describe("The disks of top", function()
+  it("have the time in which 99 % of the reads and writes were served", function()
+    local r = run.shell(("COLUMNS=200 %s/kstatlua -r %s top -b --view disks 1"):format(run.bin, RECORDING))
+    local found = {}
+    for p99s in r.out:gmatch("\n vda +%S+ +%S+ +%S+ +%S+ +%S+ +%S+ [um]s +(.-) +[%d.]+ +[%d.]+ +%- ") do
+      found[#found + 1] = p99s:gsub(" +", " ")
+    end
+    assert.matches("SVC +RP99 +WP99 +QUEUE", r.out)
+    assert.equal("3.9 ms 2.0 ms, 398 ms 199 ms, - -, 3.9 ms 2.0 ms, 3.9 ms 2.0 ms, - -", table.concat(found, ", "))
+  end)
+end)

@@ -92,6 +92,20 @@ function latency.hour(k, prev)
   return ago and before - ago or before
 end
 
+--- What ended within an interval, however short it lived: for each parent the command of which most ended.
+-- @tparam difference d
+-- @treturn {[string]=string} by the name of the parent, such as "100/s true"
+function latency.children(d)
+  local most, texts = {}, {}
+  for _, k in ipairs(d:select(latency.exits)) do
+    local parent, n = text(k, "parent"), k:rate("exits")
+    if n and n > (most[parent] or 0) then
+      most[parent], texts[parent] = n, ("%.0f/s %s"):format(n, text(k, "command"))
+    end
+  end
+  return texts
+end
+
 --- A percentile in milliseconds.
 -- @tparam distribution|nil of
 -- @number share 0 to 1

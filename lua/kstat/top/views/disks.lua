@@ -7,9 +7,8 @@
 local core = require("kstat.core")
 local devices = require("kstat.iostat.devices")
 local io_figures = require("kstat.io")
+local latency = require("kstat.figures.latency")
 local link_figures = require("kstat.figures.link")
-local machine = require("kstat.base.machine")
-local makers = require("kstat.top.column")
 local report = require("kstat.report")
 local selector = require("kstat.read.selector")
 local states = require("kstat.top.states")
@@ -82,13 +81,20 @@ local function find_inventories(now, known)
   return found
 end
 
+-- The seconds in which 99 percent of a disk's reads, or writes, were served.
+local function p99(measured, k, operation)
+  local ms = latency.milliseconds(measured[("%s,%s,device,%s"):format(k.name, operation, k.host or "")], 0.99)
+  return ms and ms / 1000
+end
+
 local function disk_rows(d, now, prev)
-  local list, known = {}, {}
+  local list, known, measured = {}, {}, latency.of_disks(d)
   for k in d:each(disks) do
     if k.type == "io" and not devices.is_empty(now, k) then
       local row = new_row(k, d, now, prev)
       if row.has_rates then
         add_disk_figures(row, k)
+        row.read_p99, row.write_p99 = p99(measured, k, "read"), p99(measured, k, "write")
       end
       if not machine.passed_over[k.module] or (row.tps or 0) > 0 then
         list[#list + 1], known[k.name] = row, true
@@ -146,14 +152,33 @@ local STATE = { "STATE", "state", align = "left", whole = true, lazy = true, ord
 
 local number, rate, percent = text.number, text.number, text.percent
 
+local P99S = {
+  column("RP99", "read_p99", text.duration, "time in which 99 % of the reads were served (kstatlua latency)", 2),
+  column("WP99", "write_p99", text.duration, "the same of writes", 2),
+}
+
+-- The columns; percentiles where they are measured.
+local function with_percentiles(columns)
+  return function(_, ks)
+    local list = {}
+    for _, one in ipairs(columns) do
+      list[#list + 1] = one
+      for _, further in ipairs(one[1] == "SVC" and ks and ks:select(latency.disks)[1] and P99S or {}) do
+        list[#list + 1] = further
+      end
+    end
+    return list
+  end
+end
+
 local disk_section = report({
   name = "disks", about = "Disks: what goes through them, and how long that takes.", optional = true,
   select = { { class = "disk" }, { class = "disk_detail" }, { class = "device" }, { class = "device_queue" },
     { class = "device_error" }, { class = "device_state" }, { module = "/^nvme$/", class = "controller" },
-    { module = "zfs/*", name = "state" }, { module = "pressure", name = "io", class = "pressure" } },
+    { module = "zfs/*", name = "state" }, { module = "pressure", name = "io", class = "pressure" }, latency.disks },
   rows = disk_rows, complete = complete_disk, explain = explain, identity = function(row) return row.name end,
   enter = function(row) return { view = "cgroups", sort = "IO/s", disk = row.name } end,
-  columns = {
+  columns = with_percentiles({
     { "DISK", "name", kind = "label", about = "the kernel's name of the disk" },
     { "NAME", "called", align = "left", width = 8, priority = 2, lazy = true,
       about = "what users know: name of a device mapper, mount points" },
@@ -166,7 +191,7 @@ local disk_section = report({
     column("QUEUE", "queue", percent, "requests waiting or in service, in the mean"),
     column("BUSY%", "busy", percent, "share of the time with requests in service"),
     lazy(column("ERR", "errors", number, "errors in the interval, and those that last", 3)), STATE,
-  },
+  }),
 })
 
 local link_section = report({

@@ -16,8 +16,7 @@
 -- @module kstat.top.views.processes
 local core = require("kstat.core")
 local ended = require("kstat.figures.ended")
-local machine = require("kstat.base.machine")
-local makers = require("kstat.top.column")
+local latency = require("kstat.figures.latency")
 local processes = require("kstat.prstat.rows")
 local report = require("kstat.report")
 local selector = require("kstat.read.selector")
@@ -92,8 +91,9 @@ local meta_of = makers.finding({
 -- --- rows ---------------------------------------------------------------------------------------------------------
 
 -- The row of children that ended of a process, whose PID it has, and of which `figures` are known.
-local function row_of_children(of, figures)
+local function row_of_children(of, figures, what)
   figures.process, figures.pid, figures.ppid = "children of " .. of.process, of.pid, of.pid
+  figures.process = what and ("%s (%s)"):format(figures.process, what) or figures.process
   figures.identity, figures.of = "children of " .. of.pid, of
   figures.io = (figures.read or figures.write) and (figures.read or 0) + (figures.write or 0)
   return figures
@@ -104,7 +104,7 @@ local LEAST_CPU, LEAST_IO = 1, 102400 -- percent, bytes a second
 -- Adds rows of children that ended, of which `cpu` is known. has_io: what they read and wrote is looked for, too, which
 -- needs that of all.
 local function add_children(list, d, prev, cpu, has_io)
-  local read, written = {}, {}
+  local read, written, commands = {}, {}, latency.children(d)
   if has_io then
     read, written = ended.io(d, prev)
   end
@@ -115,7 +115,7 @@ local function add_children(list, d, prev, cpu, has_io)
       local figures = { cpu = cpu[pid] and cpu[pid] / elapsed / 1e7, read = read[pid] and read[pid] / elapsed,
         write = written[pid] and written[pid] / elapsed }
       if (figures.cpu or 0) >= LEAST_CPU or (figures.read or 0) + (figures.write or 0) >= LEAST_IO then
-        list[#list + 1] = row_of_children(row, figures)
+        list[#list + 1] = row_of_children(row, figures, commands[row.process])
       end
     end
   end
@@ -264,7 +264,7 @@ end
 USUAL[#USUAL + 1] = COMMAND
 
 local function select_of(...)
-  local list = { { class = "process" } }
+  local list = { { class = "process" }, latency.exits }
   for _, kind in ipairs({ ... }) do
     list[#list + 1] = { class = "process_" .. kind }
   end
