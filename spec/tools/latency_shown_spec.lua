@@ -188,6 +188,22 @@ describe("Children that lived for milliseconds", function()
   end)
 end)
 
+describe("What kstat prints of latencies", function()
+  it("is any percentile by disk, and metrics of the machine, classic and native", function()
+    local r = run.run({ "kstat", "-r", RECORDING, "-c", "disk_latency", "-a",
+      "p99(buckets) by (device, operation, part)" })
+    assert.matches("\nvda +read +device +39%d%d%d%d%d", r.out)
+    assert.matches("\nvda +write +queue +2000000", r.out)
+    r = run.run({ "kstat", "-r", RECORDING, "-o", "prometheus", "-c", "disk_latency" })
+    assert.matches('_seconds_count{module="latency",instance="0",name="vda,read,device",class="disk_latency",[^\n]*' ..
+      'device="vda",operation="read",part="device"} 1000\n', r.out)
+    assert.falsy(r.out:find("publisher=", 1, true))
+    r = run.run({ "kstatlua", "-r", RECORDING, "-e", "local ks = kstat.open() local n = 0 " ..
+      "for text in ks:exposition('protobuf', 'latency') do n = n + #text end print(n > 500)" })
+    assert.equal("true\n", r.out)
+  end)
+end)
+
 describe("The disks of top", function()
   it("have the time in which 99 % of the reads and writes were served", function()
     local r = run.shell(("COLUMNS=200 %s/kstatlua -r %s top -b --view disks 1"):format(run.bin, RECORDING))
