@@ -188,6 +188,41 @@ describe("Children that lived for milliseconds", function()
   end)
 end)
 
+-- What root publishes under these names may be anything.
+local NONE = [[
+  local pub = assert(kstat.publish("latency"))
+  for name, class in pairs({ ["vda,read,device"] = "disk_latency", runq = "runq_latency", c = "connect_latency" }) do
+    assert(pub:named({ name = name, class = class, statistics = { "device", "outcome", "buckets" } }))
+  end
+  assert(pub:latency({ name = "vda,write,device", class = "disk_latency", unit = "bytes",
+    labels = { device = "vda", operation = "write", part = "device" } })):add(5)
+  assert(pub:named({ module = "exits", name = "y,x", class = "exits_command", statistics = {
+    { name = "exits", type = "string", value = "x" } } }))
+  for _, command in ipairs(arg) do
+    assert(os.execute(command))
+  end
+]]
+
+describe("Kstats that only look like latencies", function()
+  it("are no figures, and harm none", function()
+    if not root then
+      return pending("takes root")
+    end
+    local dir = run.directory()
+    run.write_file(dir .. "/publisher.lua", NONE)
+    local command = { "kstatlua", dir .. "/publisher.lua", env = { KSTAT_DIR = dir } }
+    for _, words in ipairs({ "iostat -x --latency 0.1 2", "mpstat -a --latency 0.1 2", "use 0.1 1", "prstat 0.1 2",
+      "top -b --view disks 0.1 1", "top -b --view processes 0.1 1" }) do
+      command[#command + 1] = run.bin .. "/kstatlua " .. words
+    end
+    local r = run.run(command)
+    run.remove_directory(dir)
+    assert.equal("", r.err)
+    assert.equal(0, r.status)
+    assert.matches("q_p50 +q_p99 sze\n[^\n]+ +%- +%- +%d+\n", r.out)
+  end)
+end)
+
 describe("What kstat prints of latencies", function()
   it("is any percentile by disk, and metrics of the machine, classic and native", function()
     local r = run.run({ "kstat", "-r", RECORDING, "-c", "disk_latency", "-a",

@@ -14,9 +14,6 @@ end
 latency.disks, latency.cpus = class("disk_latency"), class("runq_latency")
 latency.connections, latency.exits = class("connect_latency"), class("exits_command")
 
---- What chooses the program's kstats alone: whether there are any says whether it runs.
-latency.any = { latency.disks, latency.cpus, latency.connections, latency.exits }
-
 --- What was counted in an interval: of a kstat that came within it, all.
 -- @tparam kstat|nil k
 -- @treturn distribution|nil nanoseconds, which captures do not say; nil: nothing was, or it is no histogram
