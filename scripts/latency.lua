@@ -85,8 +85,8 @@ local function check_capabilities()
 end
 
 local REMEDIES = {
-  EPERM = "not permitted although the capabilities are there: in a container or a user name space, or forbidden by "
-    .. "/sys/kernel/security/lockdown; start it on the machine itself",
+  EPERM = "not permitted despite the capabilities: a container, a user namespace or kernel lockdown; "
+    .. "run it on the machine itself",
   ESRCH = "a kernel with CONFIG_DEBUG_INFO_BTF has it", ENOTSUP = "it is too old for this, or made without it",
   EACCES = "the kernel refuses them; it is another one than they are made for (5.10 and later)",
   ENOMEM = "not enough memory", E2BIG = "more memory than the kernel gives",
@@ -126,8 +126,11 @@ local LOSSES = {
   exit = "exits that are in the sums alone: too many commands",
   switch = "waits that were not counted: no memory", unseen = "requests that began before they were looked for",
   accept = "connections accepted whose time is not known: a SYN-ACK was sent again, or a cookie",
+  missed = "events that came while the program that counts them was at work: an interrupt in an interrupt",
   histogram = "histograms that could not be published: too many, or no space",
 }
+
+local EXPECTED = { unseen = true, missed = true, accept = true }
 
 local OUTCOMES = { [0] = "connect", "accept", "refused", "timeout", "failed" }
 local OPERATIONS = { [0] = "read", "write", "flush", "discard" }
@@ -387,6 +390,9 @@ function Publisher:copy_losses(bpf, now)
     self.before[name] = n
     if more > 0 then
       self:lose(name, more)
+    end
+    -- A few are always under way when the programs are loaded, or come in an interrupt in an interrupt.
+    if more > 0 and not EXPECTED[name] then
       running.warn(LOSSES[name])
     end
   end

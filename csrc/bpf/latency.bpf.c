@@ -58,7 +58,7 @@ MAP(bios, BPF_MAP_TYPE_HASH, 0, 1, u64, u64);
 MAP(connects, BPF_MAP_TYPE_HASH, 0, 1, u64, u64);
 MAP(groups, BPF_MAP_TYPE_HASH, 0, 1, u64, u32); /* rows by the id of a control group, as latency.c says */
 
-u32 next_row = 1, next_slot = 0; /* only who has claimed next_row may change them */
+volatile u32 next_row = 1, next_slot = 0; /* only who has claimed next_row may change them */
 
 static void
 lose(u32 what)
@@ -113,29 +113,6 @@ count(void *map, u32 index, u64 from, u64 to)
 
 /* --- disks ------------------------------------------------------------------------------------------ */
 
-/* Gives the disk of a queue a row, and slots for its tags. */
-static struct latency_disk *
-add_disk(struct request_queue *q, u32 *row, struct gendisk *disk, u32 stride)
-{
-	u32 n = next_row, base = next_slot, most = stride * q->nr_hw_queues;
-	u64 address = (u64)q;
-	struct latency_disk *d = bpf_map_lookup_elem(&disks, &n);
-
-	if (d == NULL || n >= settings.rows || base + most > settings.slots || disk == NULL ||
-	    bpf_map_update_elem(&claims, &n, &address, BPF_NOEXIST) != 0)
-		return NULL;
-	d->base = base;
-	d->stride = stride;
-	d->slots = most;
-	d->row = n;
-	bpf_probe_read_kernel_str(d->name, sizeof(d->name), disk->disk_name);
-	d->queue = address;
-	*row = n;
-	next_slot = base + most;
-	next_row = n + 1;
-	return d;
-}
-
 /* The row of a queue's disk, NULL: it has none yet. */
 static struct latency_disk *
 find_disk(struct request_queue *q, u32 **row)
@@ -148,6 +125,38 @@ find_disk(struct request_queue *q, u32 **row)
 		return NULL;
 	d = bpf_map_lookup_elem(&disks, *row);
 	return d != NULL && d->queue == (u64)q ? d : NULL;
+}
+
+/* Gives the disk of a queue a row, and slots for its tags. Of several that want a row one gets it, the others the next. */
+static struct latency_disk *
+add_disk(struct request_queue *q, u32 *row, struct gendisk *disk, u32 stride)
+{
+	u32 most = stride * q->nr_hw_queues, *other;
+	u64 address = (u64)q;
+
+	for (int i = 0; i < 16; i++) {
+		u32 n = next_row, base = next_slot;
+		struct latency_disk *d = find_disk(q, &other);
+
+		if (d != NULL)
+			return d;
+		d = bpf_map_lookup_elem(&disks, &n);
+		if (d == NULL || n >= settings.rows || base + most > settings.slots || disk == NULL)
+			return NULL;
+		if (bpf_map_update_elem(&claims, &n, &address, BPF_NOEXIST) != 0)
+			continue;
+		d->base = base;
+		d->stride = stride;
+		d->slots = most;
+		d->row = n;
+		bpf_probe_read_kernel_str(d->name, sizeof(d->name), disk->disk_name);
+		d->queue = address;
+		*row = n;
+		next_slot = base + most;
+		next_row = n + 1;
+		return d;
+	}
+	return NULL;
 }
 
 static struct latency_disk *

@@ -96,6 +96,7 @@ open_programs(lua_State *L)
 		.slots = number_of(L, "slots"), .queues = number_of(L, "queues"), .groups = number_of(L, "groups") };
 	struct programs *p = lua_newuserdata(L, sizeof(*p));
 	char why[256];
+	const char *name;
 	u32 n;
 
 	memset(p, 0, sizeof(*p));
@@ -103,10 +104,10 @@ open_programs(lua_State *L)
 	lua_setmetatable(L, -2);
 	p->latency = latency_open(&w, why, sizeof(why));
 	if (p->latency == NULL) {
-		n = (u32)errno;
+		name = strerrorname_np(errno);
 		lua_pushnil(L);
 		lua_pushstring(L, why);
-		lua_pushinteger(L, (lua_Integer)n);
+		lua_pushstring(L, name);
 		return 3;
 	}
 	p->pairs = calloc(LATENCY_MOST_EXITS, sizeof(*p->pairs));
@@ -246,7 +247,8 @@ static int
 programs_losses(lua_State *L)
 {
 	static const char *const names[LOSSES] = { "disk", "bio", "connect", "exit", "unseen", "switch", "accept" };
-	const u64 *losses = latency_losses(check_programs(L)->latency);
+	const struct latency *l = check_programs(L)->latency;
+	const u64 *losses = latency_losses(l);
 
 	lua_createtable(L, 0, LOSSES);
 	for (size_t i = 0; i < LOSSES; i++) {
