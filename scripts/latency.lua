@@ -126,7 +126,7 @@ local LOSSES = {
   exit = "exits that are in the sums alone: too many commands",
   switch = "waits that were not counted: no memory", unseen = "requests that began before they were looked for",
   accept = "connections accepted whose time is not known: a SYN-ACK was sent again, or a cookie",
-  missed = "events that came while the program that counts them was at work: an interrupt in an interrupt",
+  missed = "events for which the kernel did not run the program that counts them",
   histogram = "histograms that could not be published: too many, or no space",
 }
 

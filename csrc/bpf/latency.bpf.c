@@ -216,6 +216,9 @@ start(struct request *rq)
 	struct slot *s = slot_of(rq, &d);
 
 	if (s != NULL) {
+		/* A tag is used again when its request is done: the end of that one was kept from the programs. */
+		if (s->issue != 0)
+			lose(LOSS_MISSED);
 		s->start = bpf_ktime_get_ns();
 		s->issue = 0;
 	} else if ((rq->cmd_flags & 0xff) < 32)
@@ -250,19 +253,27 @@ disk_issue(u64 *ctx)
 	return 0;
 }
 
-/* The slot of a request without a scheduler was not begun before 6.5: the time then is the kernel's own, still true. */
-static int
-done(struct request *rq, u64 began)
+/*
+ * (rq, error, bytes), called for each part of a request. Before 6.5 what went to the disk without a scheduler was not
+ * begun: the time then is the kernel's own, which was still true; without RQF_IO_STAT it is stale.
+ */
+SEC("tp_btf/block_rq_complete")
+int
+disk_complete(u64 *ctx)
 {
-	struct latency_disk *d;
-	struct slot *s = slot_of(rq, &d);
+	struct request *rq = (struct request *)ctx[0];
 	u32 row, op = op_of(rq->cmd_flags);
+	struct latency_disk *d;
+	struct slot *s;
 
+	if ((u32)ctx[2] < rq->__data_len)
+		return 0;
+	s = slot_of(rq, &d);
 	/* The end of a write whose data were none is no request: its flush was. */
 	if (s == NULL || s->issue == 0)
 		return 0;
-	if (s->start == 0)
-		s->start = began;
+	if (s->start == 0 && settings.has_no_start && rq->rq_flags & 1 << 13)
+		s->start = rq->start_time_ns;
 	if (s->start != 0) {
 		row = d->row * LATENCY_DISK_ROWS + op * 2;
 		count(&disk_rows, row, s->start, s->issue);
@@ -274,25 +285,6 @@ done(struct request *rq, u64 began)
 	if (op != LATENCY_FLUSH)
 		s->start = 0;
 	return 0;
-}
-
-SEC("tp_btf/block_io_done")
-int
-disk_done(u64 *ctx)
-{
-	return done((struct request *)ctx[0], 0);
-}
-
-/* Before 6.5: (rq, error, bytes), called for each part of a request. */
-SEC("tp_btf/block_rq_complete")
-int
-disk_complete(u64 *ctx)
-{
-	struct request *rq = (struct request *)ctx[0];
-
-	if ((u32)ctx[2] < rq->__data_len)
-		return 0;
-	return done(rq, rq->rq_flags & 1 << 13 ? rq->start_time_ns : 0); /* RQF_IO_STAT: else it is stale */
 }
 
 /* --- disks without requests -------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ enum latency_loss {
 	LOSS_UNSEEN,  /* requests whose beginning was not seen */
 	LOSS_SWITCH,  /* waits of tasks without a place to note them */
 	LOSS_ACCEPT,  /* connections accepted whose round trip is not known: a SYN-ACK was sent again, or a cookie */
+	LOSS_MISSED,  /* requests whose end was not seen: the kernel did not run the program */
 	LOSSES
 };
 
@@ -39,6 +40,7 @@ struct latency_settings {
 	u64 roots[16];       /* 2^63 * 2^(i/16), of the model's table */
 	u32 request_arg;     /* of block_rq_issue and block_rq_insert: 1 where a queue comes before the request */
 	u32 bio_arg;         /* the same of block_bio_queue */
+	u32 has_no_start;    /* there is no block_io_start */
 	u32 rows, slots;     /* of disks: how many there may be; row 0 is nobody's */
 	u32 namespace;       /* the number of this network namespace */
 	u32 has_group_dead;  /* sched_process_exit says that the last thread ends */

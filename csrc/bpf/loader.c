@@ -83,7 +83,6 @@ choose(const struct btf *btf, const struct latency_wanted *w, bool has_storage, 
 {
 	static const char *const tracepoints[] = { "sched_switch", "inet_sock_set_state", "sched_process_exit" };
 	const bool wanted[] = { w->cpu, w->connect, w->exits };
-	bool is_new = arguments(btf, "block_io_start") != 0 && arguments(btf, "block_io_done") != 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < 3; i++)
@@ -94,9 +93,9 @@ choose(const struct btf *btf, const struct latency_wanted *w, bool has_storage, 
 	if (w->cpu && !has_field(btf, "sched_info", "run_delay"))
 		return "sched_info";
 	if (w->disk) {
-		names[n++] = is_new ? "disk_start" : "disk_insert";
+		names[n++] = arguments(btf, "block_io_start") != 0 ? "disk_start" : "disk_insert";
 		names[n++] = "disk_issue";
-		names[n++] = is_new ? "disk_done" : "disk_complete";
+		names[n++] = "disk_complete";
 	}
 	if (w->disk && w->bios) {
 		names[n++] = "bio_start";
@@ -143,6 +142,7 @@ set_settings(struct bpf_object *o, const struct btf *btf, const struct latency_w
 	struct latency_settings s = {
 		.request_arg = arguments(btf, "block_rq_issue") == 2,
 		.bio_arg = arguments(btf, "block_bio_queue") == 2,
+		.has_no_start = arguments(btf, "block_io_start") == 0,
 		.rows = w->disks + 1,
 		.slots = w->slots,
 		.has_group_dead = arguments(btf, "sched_process_exit") == 2,

@@ -246,7 +246,8 @@ programs_copy(lua_State *L)
 static int
 programs_losses(lua_State *L)
 {
-	static const char *const names[LOSSES] = { "disk", "bio", "connect", "exit", "unseen", "switch", "accept" };
+	static const char *const names[LOSSES] = { "disk", "bio", "connect", "exit", "unseen", "switch", "accept",
+		"missed" };
 	const struct latency *l = check_programs(L)->latency;
 	const u64 *losses = latency_losses(l);
 
