@@ -479,7 +479,8 @@ install-files:
 	$(INSTALL) -d $(D)/libexec/kstat/bin
 	for n in $(SOLARIS_NAMES); do ln -sf ../../../bin/kstatlua $(D)/libexec/kstat/bin/$$n || exit; done
 	$(INSTALL) -d $(D)/lib/systemd/system
-	for f in $(if $(HTTP_LIBS),examples/prometheus/kstat-exporter) packaging/kstat-record; do \
+	for f in $(if $(HTTP_LIBS),examples/prometheus/kstat-exporter) packaging/kstat-record \
+	    $(if $(BPF_LIBS),packaging/kstat-latency); do \
 	    $(FILL_IN) $$f.service > $(D)/lib/systemd/system/$$(basename $$f).service || exit; done
 	# The same without capabilities.
 	$(FILL_IN) -e 's|^\(Description=.*\)|\1 without capabilities|' -e 's|^\(Conflicts=.*\)-unprivileged|\1|' \
