@@ -270,13 +270,20 @@ local function add_pair(self, e)
   return self.pub:named({ module = "exits", instance = self.numbers, name = name_of(e.command, name_of(e.parent)),
     class = "exits_command", shards = 1, statistics = self.exit_statistics(
       { "command", type = "string", desc = "its name" },
+      { "cgroup", type = "string", desc = "the control group that one of them was in" },
       { "parent", type = "string", desc = "the name of who started it" }) })
+end
+
+-- The control groups by id, as they were when this was first asked in a round.
+function Publisher:groups()
+  local root = (read_file("/proc/self/mounts") or ""):match("%S+ (%S+) cgroup2 ")
+  return root and self.bpf.groups(root, MOST_GROUPS + 1) or {}
 end
 
 -- Publishes the pairs that had the most exits in the last minute, and lets the kernel forget those that had none.
 function Publisher:copy_exits(now)
   local sums, list = self.programs:exits()
-  local busiest = {}
+  local busiest, groups = {}, nil
   set_counters(self.sums, sums)
   for _, e in ipairs(list) do
     local key = e.command .. "\0" .. e.parent
@@ -315,6 +322,8 @@ function Publisher:copy_exits(now)
         if known.k then
           known.k:set("command", e.command)
           known.k:set("parent", e.parent)
+          groups = groups or self:groups()
+          known.k:set("cgroup", groups[e.group] or "")
         end
       end
       if known.k then
@@ -328,9 +337,8 @@ end
 
 -- Gives rows to the groups that there are, at most MOST_GROUPS; those of groups that went are free again. Waits of a
 -- group without a row count in row 0.
-function Publisher:look_at_groups(bpf)
-  local root = (read_file("/proc/self/mounts") or ""):match("%S+ (%S+) cgroup2 ")
-  local there, free = root and bpf.groups(root, MOST_GROUPS + 1) or {}, {}
+function Publisher:look_at_groups()
+  local there, free = self:groups(), {}
   for id, row in pairs(self.rows) do
     if there[id] ~= self.by_row[row].path then
       self.programs:group(id, 0)
@@ -368,10 +376,10 @@ local function load_module()
 end
 
 -- Loads the programs, sized by what there is.
-function Publisher:load(bpf)
+function Publisher:load()
   local wanted = self.wanted
   local used, slots, queues, bios = look_at_disks()
-  local programs, why, errname = bpf.open({ disk = wanted.disk, cpu = wanted.cpu, connect = wanted.connect,
+  local programs, why, errname = self.bpf.open({ disk = wanted.disk, cpu = wanted.cpu, connect = wanted.connect,
     exits = wanted.exits, groups = wanted.groups, bios = bios, disks = math.min(used + 8, MOST_DISKS),
     slots = slots + slots // 4 + 1024, queues = math.max(1024, 4 * queues) })
   if not programs then
@@ -384,7 +392,7 @@ end
 
 -- Counts what the programs say is lost, and says it. Where disks had no place, the programs are loaded anew, with place
 -- for those that are there now, at most once a minute.
-function Publisher:copy_losses(bpf, now)
+function Publisher:copy_losses(now)
   for name, n in pairs(self.programs:losses()) do
     local more = n - (self.before[name] or 0)
     self.before[name] = n
@@ -398,7 +406,7 @@ function Publisher:copy_losses(bpf, now)
   end
   if (self.before.disk or 0) > 0 and now - self.loaded >= 60 then
     self.programs:close()
-    self:load(bpf)
+    self:load()
     self.rows, self.by_row = {}, {}
   end
 end
@@ -408,16 +416,18 @@ local function main()
   check_capabilities()
   local bpf = load_module()
   local self = open_publisher(wanted)
-  self:load(bpf)
+  self.bpf = bpf
+  self:load()
   if wanted.connect then
     fresh.connect(self, 0)
   end
   local looked
-  for _ in kstat.every(seconds, count) do
+  local nothing = kstat.open({ machine = true, only = { class = "misc", module = "latency" } })
+  for _ in kstat.every(seconds, count, { chain = nothing }) do
     local now = kstat.hrtime()
     if wanted.groups > 0 and (not looked or now - looked >= 5) then
       looked = now
-      self:look_at_groups(bpf)
+      self:look_at_groups()
     end
     for _, row in ipairs(self.programs:fresh()) do
       fresh[row[1]](self, row[2], row[3])
@@ -426,10 +436,11 @@ local function main()
     if failed > 0 then
       running.warn("some histograms could not be updated in time; they are the next time")
     end
-    if wanted.exits then
+    if wanted.exits and now - (self.copied_exits or -1) >= 1 then
+      self.copied_exits = now
       self:copy_exits(now)
     end
-    self:copy_losses(bpf, now)
+    self:copy_losses(now)
     self.state:add("copies", 1)
   end
   self.programs:close()

@@ -7,6 +7,7 @@
  *                                                           after MS for there and back
  *   connect ADDRESS PORT TIMES [listen]                     connections one after the other; listen: to oneself
  *   storm NAME CHILD TIMES                                  a process NAME with children CHILD that end at once
+ *   ping TIMES                                              two processes that wake each other
  *   spin                                                    until it is killed
  *
  * SPDX-License-Identifier: MIT
@@ -307,6 +308,24 @@ load_storm(char **argv)
 	return 0;
 }
 
+static int
+load_ping(char **argv)
+{
+	int there[2], back[2];
+	char byte = 'x';
+	pid_t pid;
+
+	if (pipe(there) != 0 || pipe(back) != 0 || (pid = fork()) < 0)
+		fail("ping");
+	for (int i = 0; i < atoi(argv[0]); i++)
+		if (pid == 0 ? read(there[0], &byte, 1) != 1 || write(back[1], &byte, 1) != 1 :
+		    write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			fail("ping");
+	if (pid != 0)
+		(void)waitpid(pid, NULL, 0);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -315,7 +334,7 @@ main(int argc, char **argv)
 		int arguments;
 		int (*run)(char **argv);
 	} loads[] = { { "disk", 4, load_disk }, { "fuse", 4, serve_file }, { "tun", 3, serve_tun },
-		{ "connect", 3, load_connect }, { "storm", 3, load_storm } };
+		{ "connect", 3, load_connect }, { "storm", 3, load_storm }, { "ping", 1, load_ping } };
 
 	for (size_t i = 0; argc > 1 && i < sizeof(loads) / sizeof(loads[0]); i++)
 		if (strcmp(argv[1], loads[i].name) == 0 && argc - 2 >= loads[i].arguments)

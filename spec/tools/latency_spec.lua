@@ -310,6 +310,7 @@ describe("kstatlua latency", function()
     sh("%s storm storm_parent storm_child 5000", load)
     settle()
     local name = "exits::storm_child,storm_parent:"
+    run.await("the exits, which are copied once a second", function() return value(name .. "exits") >= 5000 end)
     assert.same({ 5000, 1000, 0 }, { value(name .. "exits"), value(name .. "failed"), value(name .. "killed") })
     assert.equals("storm_parent", kstat("-p " .. name .. "parent").out:match("\t(.*)\n"))
     assert.is_true(value(name .. "cputime") > 0 and value(name .. "lifetime") >= value(name .. "cputime"))
