@@ -99,9 +99,8 @@ local function look_at_disks()
   for line in (read_file("/proc/diskstats") or ""):gmatch("[^\n]+") do
     local name, reads, writes = line:match("^%s*%d+%s+%d+%s+(%S+)%s+(%d+)%s+%d+%s+%d+%s+%d+%s+(%d+)")
     local directory = name and "/sys/block/" .. name:gsub("/", "!")
-    local tags = directory and read_file(directory .. "/queue/nr_requests")
-    if tags then -- else it is a partition
-      local hardware = 0
+    if directory and read_file(directory .. "/size") then -- else it is a partition
+      local hardware, tags = 0, read_file(directory .. "/queue/nr_requests") or 0
       queues = queues + 1
       used = used + ((reads ~= "0" or writes ~= "0") and 1 or 0)
       while true do
@@ -169,13 +168,27 @@ local function open_publisher(wanted)
   end
   local self = setmetatable({ pub = pub, wanted = wanted, boxes = {}, lost = {}, before = {}, pairs = {},
     numbers = 0, instances = {},
-    rows = {}, by_row = {} }, Publisher)
+    rows = {}, by_row = {}, disks = {} }, Publisher)
   self.state = assert(pub:named({ name = "latency", shards = 1, statistics = statistics }))
-  if wanted.exits then
-    self.sums = assert(pub:named({ module = "exits", name = "exits", class = "exits", shards = 1,
+  self:open_exits()
+  return self
+end
+
+-- Publishes the sums of all exits, which begin anew with the programs.
+function Publisher:open_exits()
+  for _, known in pairs(self.pairs) do
+    if known.k then
+      known.k:delete()
+    end
+  end
+  if self.sums then
+    self.sums:delete()
+  end
+  self.pairs = {}
+  if self.wanted.exits then
+    self.sums = assert(self.pub:named({ module = "exits", name = "exits", class = "exits", shards = 1,
       statistics = self.exit_statistics({ "lost", desc = "exits that are in these sums alone: too many commands" }) }))
   end
-  return self
 end
 
 -- Publishes a histogram for a row of the programs; one that is there goes on.
@@ -216,10 +229,18 @@ end
 
 local fresh = {}
 
+local function is_there(disk)
+  return read_file("/sys/block/" .. disk:gsub("/", "!") .. "/size") ~= nil
+end
+
 function fresh.disk(self, row, disk)
+  if not is_there(disk) then
+    return
+  end
   local operation, part = OPERATIONS[row // 2 % 4], PARTS[row % 2]
-  self:histogram("disk", row, self:instance_of(disk), name_of(disk, operation, part[1]), "disk_latency",
+  local k = self:histogram("disk", row, self:instance_of(disk), name_of(disk, operation, part[1]), "disk_latency",
     { device = disk, operation = operation, part = part[1] }, DISK:format(part[1], part[2]))
+  self.disks[row] = k and { name = disk, k = k }
 end
 
 function fresh.cpu(self, row)
@@ -385,9 +406,22 @@ function Publisher:load()
   if not programs then
     stop(3, ("%s: %s"):format(why, REMEDIES[errname] or errname))
   end
-  self.programs = programs
+  self.programs, self.bios = programs, bios
   self.before, self.loaded = {}, kstat.hrtime()
   self.state:add("loads", 1)
+end
+
+-- Takes away the kstats of disks that went. Returns true if one without requests came, for which no program is loaded.
+function Publisher:look_for_disks()
+  for row, disk in pairs(self.disks) do
+    if not is_there(disk.name) then
+      self.programs:publish("disk", row, false)
+      disk.k:delete()
+      self.disks[row], self.boxes[key_of(disk.k.instance, disk.k.name)], self.instances[disk.name] = nil, nil, nil
+    end
+  end
+  local _, _, _, bios = look_at_disks()
+  return bios and not self.bios
 end
 
 -- Counts what the programs say is lost, and says it. Where disks had no place, the programs are loaded anew, with place
@@ -404,10 +438,16 @@ function Publisher:copy_losses(now)
       running.warn(LOSSES[name])
     end
   end
-  if (self.before.disk or 0) > 0 and now - self.loaded >= 60 then
+  local lacks = (self.before.disk or 0) > 0 and now - self.loaded >= 60
+  if self.wanted.disk and now - (self.looked_at_disks or 0) >= 10 * self.interval then
+    self.looked_at_disks = now
+    lacks = self:look_for_disks() or lacks
+  end
+  if lacks then
     self.programs:close()
     self:load()
-    self.rows, self.by_row = {}, {}
+    self:open_exits()
+    self.rows, self.by_row, self.disks = {}, {}, {}
   end
 end
 
@@ -416,7 +456,7 @@ local function main()
   check_capabilities()
   local bpf = load_module()
   local self = open_publisher(wanted)
-  self.bpf = bpf
+  self.bpf, self.interval = bpf, interval.seconds(seconds)
   self:load()
   if wanted.connect then
     fresh.connect(self, 0)

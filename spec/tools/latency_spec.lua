@@ -203,6 +203,40 @@ describe("kstatlua latency", function()
     assert.is_true(value(("latency::%s,read,queue:p50"):format(name)) < 20e6)
   end)
 
+  it_counts("counts a disk without requests, which may come later, and forgets one that went", function()
+    start("disk")
+    local number = run.shell("cat /sys/class/zram-control/hot_add").out:match("%d+")
+    if not number then
+      return "no zram here"
+    end
+    local name = "zram" .. number
+    undo[#undo + 1] = ("echo %s >/sys/class/zram-control/hot_remove"):format(number)
+    sh("echo 16M >/sys/block/%s/disksize", name)
+    run.await("programs for it", function()
+      return value("latency:0:latency:loads") >= (number == "0" and 2 or 1)
+    end)
+    settle()
+    assert_same(function()
+      local before, c = diskstats(name), value(("latency::%s,write,device:count"):format(name))
+      sh("%s disk /dev/%s write 1 500", load, name)
+      settle()
+      return { write = diskstats(name).write - before.write },
+        { write = value(("latency::%s,write,device:count"):format(name)) - c }
+    end)
+    assert.equals(1, kstat(("-p latency::%s,write,queue"):format(name)).status)
+    sh("echo %s >/sys/class/zram-control/hot_remove", number)
+    run.await("the end of its kstats", function()
+      return kstat(("-p latency::%s,write,device"):format(name)).status == 1
+    end)
+  end)
+
+  it_counts("has room for 4,000 disks, an nvme with 128 queues of 1,023 tags and 1,000 groups", function()
+    local script = [[local bpf, message = require("kstat.bpf").open({ disk = true, cpu = true, bios = true,
+      disks = 1024, slots = 4000 * 256 + 128 * 1023, queues = 16000, groups = 1000 }) assert(bpf, message) bpf:copy() bpf:close()]]
+    local result = run.run({ "kstatlua", "-e", script })
+    assert.same({ 0, "" }, { result.status, result.err })
+  end)
+
   it_counts("waits and service at a depth of 200 are the time that /proc/diskstats has", function()
     local name, why = scratch("64M")
     if not name then

@@ -165,17 +165,24 @@ check_row(lua_State *L, struct programs *p)
 	return &p->copies[kind][i];
 }
 
-/* programs:publish(kind, row, box): copy() adds what the row counts to the published histogram; without a box no more */
+/*
+ * programs:publish(kind, row, box): copy() adds what the row counts to the published histogram; without a box no more.
+ * false: the row is again one that is not published yet.
+ */
 static int
 programs_publish(lua_State *L)
 {
 	struct programs *p = check_programs(L);
 	struct copy **c = check_row(L, p);
-	struct ks_lua_published *b = lua_isnoneornil(L, 4) ? NULL : luaL_checkudata(L, 4, KS_LUA_PUBLISHED);
+	struct ks_lua_published *b = !lua_toboolean(L, 4) ? NULL : luaL_checkudata(L, 4, KS_LUA_PUBLISHED);
 
 	if (*c == NULL && (*c = calloc(1, sizeof(**c))) == NULL)
 		return luaL_error(L, "not enough memory");
 	(*c)->ksp = b != NULL ? b->ksp : NULL;
+	if (lua_isboolean(L, 4)) {
+		free(*c);
+		*c = NULL;
+	}
 	lua_settop(L, 4);
 	lua_getuservalue(L, 1);
 	lua_pushlightuserdata(L, c);
