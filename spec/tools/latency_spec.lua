@@ -232,7 +232,8 @@ describe("kstatlua latency", function()
 
   it_counts("has room for 4,000 disks, an nvme with 128 queues of 1,023 tags and 1,000 groups", function()
     local script = [[local bpf, message = require("kstat.bpf").open({ disk = true, cpu = true, bios = true,
-      disks = 1024, slots = 4000 * 256 + 128 * 1023, queues = 16000, groups = 1000 }) assert(bpf, message) bpf:copy() bpf:close()]]
+      disks = 1024, slots = 4000 * 256 + 128 * 1023, queues = 16000, groups = 1000 })
+      assert(bpf, message) bpf:copy() bpf:close()]]
     local result = run.run({ "kstatlua", "-e", script })
     assert.same({ 0, "" }, { result.status, result.err })
   end)
