@@ -143,102 +143,115 @@ local function local_hosts(http)
   end
 end
 
--- Makes function(path, parameters, headers) -> status, type, body. given: the options; is_local: which hosts are
--- answered; nil: all; kept_for_page: what the page has of the server.
-local function answers(ks, typed, given, is_local, kept_for_page)
-  local failures = 0
+-- Returns the exposition of selectors. That of what the command line has is kept: it is what Prometheus asks for again
+-- and again.
+local function exposition_of(server, selectors, format)
+  local kept = selectors == server.typed and server.kept[format]
+  if kept then
+    return kept:again()
+  end
+  local exposition, message = core.exposition(server.ks, selectors, format, true)
+  if exposition then
+    exposition:bound(server.given.max_series)
+    server.kept[format] = selectors == server.typed and exposition or server.kept[format]
+  end
+  return exposition, message
+end
+
+-- Returns the text of the kstats, and how many were left out; nil and a message.
+local function expose(server, selectors, format)
+  local exposition, message = exposition_of(server, selectors, format)
+  if not exposition then
+    return nil, message
+  end
+  local text
+  text, message = exposition:step(true)
+  return text, text and exposition:left_out() or message
+end
+
+-- Answers with the metrics of selectors, or of collectors if the names are another program's.
+local function metrics(server, wanted, headers)
+  local given, named = server.given, server.named
+  -- Text files are in the classic format, and stay so.
+  local format, media_type = core.exposition_format(not given.theirs.textfile and headers.Accept or nil)
+  local started, w = kstat.hrtime(), core.metrics(format)
+  local text, left_out
+  if named then
+    text, left_out = named(wanted, format, w)
+  else
+    text, left_out = expose(server, wanted, format)
+  end
+  if not text then
+    return 503, "text/plain", left_out .. "\n"
+  end
+  if left_out > 0 then
+    running.warn(("processes publish more than %d series, and /metrics leaves the others out; --max-series allows more")
+      :format(given.max_series))
+  end
+  add_own(w, started, server.failures, left_out, core.left_out(server.ks))
+  return 200, media_type, w:text() .. text
+end
+
+-- Returns function(server, selectors) -> answer of a path of the page, or nil. The page's own names lie below /kstat/;
+-- its data are known by a shorter one, too.
+local function paged(path)
+  local name = path == "/kstat.json" and "kstat.json" or path:match("^/kstat/(.*)$")
+  return name and function(server, selectors) return page.answer(server.ks, name, selectors, server.for_page) end
+end
+
+-- Brings the chain up to date and answers. What could not be read is told and counted.
+local function answer_now(server, answer, wanted, headers)
+  local ok, message = server.ks:update()
+  if not ok then
+    return 503, "text/plain", message .. "\n"
+  end
+  local status, media_type, body, policy = answer(server, wanted, headers)
+  local is_own = not (server.named and answer == metrics) and wanted ~= server.typed
+  local mistake = is_own and page.trouble(wanted)
+  local lines = server.ks:warnings()
+  server.failures = server.failures + #lines
+  for _, line in ipairs(lines) do
+    running.warn(line)
+  end
+  if not status then
+    return 404, "text/plain", NOT_FOUND:format(server.given.metrics)
+  elseif mistake then
+    return 400, "text/plain", mistake .. "\n"
+  end
+  return status, media_type, body, policy
+end
+
+local function answer_to(server, path, parameters, headers)
+  local given = server.given
+  if server.is_local and not server.is_local(headers.Host) then
+    return 403, "text/plain", FOREIGN_HOST
+  end
+  local answer = path == given.metrics and metrics or paged(path)
+  if not answer and server.at_the_door[path] then
+    return server.at_the_door[path]()
+  elseif not answer then
+    return 404, "text/plain", NOT_FOUND:format(given.metrics)
+  end
+  local wanted, message
+  if server.named and answer == metrics then
+    wanted, message = server.scrape.wanted(given.theirs.enabled, parameters)
+  else
+    wanted, message = selectors_of(parameters, server.typed)
+  end
+  if not wanted then
+    return 400, "text/plain", message .. "\n"
+  end
+  return answer_now(server, answer, wanted, headers)
+end
+
+-- Makes function(path, parameters, headers) -> status, type, body. typed: the selectors of the command line; given: its
+-- options; is_local: which hosts are answered; nil: all; for_page: what the page has of the server.
+local function answers(ks, typed, given, is_local, for_page)
   local scrape = given.names and require("kstat.node.scrape")
-  local named = scrape and scrape.new(ks, given.theirs, given.max_series)
-
-  -- The exposition of what the command line has is kept: it is what Prometheus asks for again and again.
-  local kept = {}
-
-  local function exposition_of(selectors, format)
-    if selectors == typed and kept[format] then
-      return kept[format]:again()
-    end
-    local exposition, message = core.exposition(ks, selectors, format, true)
-    if exposition then
-      exposition:bound(given.max_series)
-      kept[format] = selectors == typed and exposition or kept[format]
-    end
-    return exposition, message
-  end
-
-  -- Returns the text of the kstats, and how many were left out; nil and a message.
-  local function expose(selectors, format)
-    local exposition, message = exposition_of(selectors, format)
-    if not exposition then
-      return nil, message
-    end
-    local text
-    text, message = exposition:step(true)
-    return text, text and exposition:left_out() or message
-  end
-
-  local function metrics(wanted, headers)
-    -- Text files are in the classic format, and stay so.
-    local format, media_type = core.exposition_format(not given.theirs.textfile and headers.Accept or nil)
-    local started = kstat.hrtime()
-    local w = core.metrics(format)
-    local text, left_out = (named or expose)(wanted, format, w)
-    if not text then
-      return 503, "text/plain", left_out .. "\n"
-    end
-    if left_out > 0 then
-      local line = "processes publish more than %d series, and /metrics leaves the others out; --max-series allows more"
-      running.warn(line:format(given.max_series))
-    end
-    add_own(w, started, failures, left_out, core.left_out(ks))
-    return 200, media_type, w:text() .. text
-  end
-
-  local at_the_door = entrance.pages(given.metrics)
-
-  -- The page's own names lie below /kstat/; its data are known by a shorter one, too.
-  local function paged(path)
-    local name = path == "/kstat.json" and "kstat.json" or path:match("^/kstat/(.*)$")
-    return name and function(selectors) return page.answer(ks, name, selectors, kept_for_page) end
-  end
-
-  return function(path, parameters, headers)
-    if is_local and not is_local(headers.Host) then
-      return 403, "text/plain", FOREIGN_HOST
-    end
-    local answer = path == given.metrics and metrics or paged(path)
-    if not answer and at_the_door[path] then
-      return at_the_door[path]()
-    elseif not answer then
-      return 404, "text/plain", NOT_FOUND:format(given.metrics)
-    end
-    local wanted, message
-    if named and answer == metrics then
-      wanted, message = scrape.wanted(given.theirs.enabled, parameters)
-    else
-      wanted, message = selectors_of(parameters, typed)
-    end
-    if not wanted then
-      return 400, "text/plain", message .. "\n"
-    end
-    local ok
-    ok, message = ks:update()
-    if not ok then
-      return 503, "text/plain", message .. "\n"
-    end
-    local status, media_type, body, policy = answer(wanted, headers)
-    local mistake = not (named and answer == metrics) and wanted ~= typed and page.trouble(wanted)
-    local lines = ks:warnings()
-    failures = failures + #lines
-    for _, line in ipairs(lines) do
-      running.warn(line)
-    end
-    if not status then
-      return 404, "text/plain", NOT_FOUND:format(given.metrics)
-    elseif mistake then
-      return 400, "text/plain", mistake .. "\n"
-    end
-    return status, media_type, body, policy
-  end
+  local server = { ks = ks, typed = typed, given = given, is_local = is_local, for_page = for_page, scrape = scrape,
+    named = scrape and scrape.new(ks, given.theirs, given.max_series), at_the_door = entrance.pages(given.metrics),
+    kept = {}, failures = 0 }
+  return function(path, parameters, headers) return answer_to(server, path, parameters, headers) end
 end
 
 -- A mistake in an answer costs its request, not the server.
