@@ -118,7 +118,10 @@ end
     end
     local server = nginx.new({ workers = 1, locations = WORK, init =
       [[waits = kn:histogram("waits", { unit = "seconds", percentiles = true, scale = 5 })]] }):start()
-    finally(function() server:remove() end)
+    finally(function()
+      run.stop(server.pid) -- QUIT would wait for the request
+      server:remove()
+    end)
     nginx.sh("chmod 777 %s/logs", server.prefix)
     started[#started + 1] = run.start(("curl -s http://127.0.0.1:%d/work"):format(server.port), "/dev/null")
     run.await("the distribution", function() return io.open(server.prefix .. "/logs/begun") end)
