@@ -12,8 +12,11 @@ local TITLE, QUEUES_TITLE, ERRORS_TITLE = "extended device statistics", "extende
 local LATENCIES = { "w_p50", "w_p99", "s_p50", "s_p99" }
 local OF_DISKS = { "r_p50", "r_p99", "w_p50", "w_p99", "rq_p50", "rq_p99", "wq_p50", "wq_p99" }
 local ERRORS = { "s/w", "h/w", "trn", "tot" }
-local TTY, CPU = { { "tin", 3 }, { "tout", 4 } }, { { "us", 2 }, { "sy", 2 }, { "dt", 2 }, { "id", 2 } }
-local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2 } }
+-- Columns: title, width, format ("%.0f") and value, of what the line is about.
+local TTY = { { "tin", 3, nil, function(s) return s.tin end }, { "tout", 4, nil, function(s) return s.tout end } }
+local CPU = { { "us", 2, nil, function(s) return s.us end }, { "sy", 2, nil, function(s) return s.sy end },
+  { "dt", 2, nil, function(s) return s.dt end }, { "id", 2, nil, function(s) return s.id end } }
+local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2, nil, function(s) return s.st end } }
 local TTY_TITLE, CPU_TITLE = "   tty    ", "     cpu"
 local BLOCK, BLOCK_NAME, MOST_BLOCK_NAME = 14, 12, 13 -- columns of a block, where its name is centred, its name
 
@@ -29,15 +32,28 @@ local function blank(o, list)
   return (o.r or o.form) and list or add(list, { { "", 0 } })
 end
 
-local function figures_columns(list, o, both)
+-- The columns of a device's figures; what belongs to a wait queue has no value where the system counts none. factor: of
+-- rates, kilo: of bytes, see put_figures().
+local function figures_columns(o, both)
   local per, byte = o.I and "i" or "s", o.M and "M" or "k"
-  local service = both and { { "wsvc_t", 6, "%.1f" }, { "asvc_t", 6, "%.1f" } } or { { "svc_t", 6, "%.1f" } }
-  add(list, { { "r/" .. per, 6, "%.1f" }, { "w/" .. per, 6, "%.1f" }, { byte .. "r/" .. per, 6, "%.1f" },
-    { byte .. "w/" .. per, 6, "%.1f" }, { "wait", 4, "%.1f" }, { "actv", 4, "%.1f" } })
-  add(list, service)
-  add(list, { { "%w", 3 }, { "%b", 3 } })
-  for _, title in ipairs(o.latency and LATENCIES or o.percentiles and OF_DISKS or {}) do
-    add(list, { { title, 7, "%.3f" } })
+  local list = {
+    { "r/" .. per, 6, "%.1f", function(f, factor) return f.r_s * factor end },
+    { "w/" .. per, 6, "%.1f", function(f, factor) return f.w_s * factor end },
+    { byte .. "r/" .. per, 6, "%.1f", function(f, factor, kilo) return f.kr_s * factor / kilo end },
+    { byte .. "w/" .. per, 6, "%.1f", function(f, factor, kilo) return f.kw_s * factor / kilo end },
+    { "wait", 4, "%.1f", function(f) return f.has_wait and f.wait or nil end },
+    { "actv", 4, "%.1f", function(f) return f.actv end },
+  }
+  if both then
+    list[7] = { "wsvc_t", 6, "%.1f", function(f) return f.has_wait and f.wsvc_t or nil end }
+    list[8] = { "asvc_t", 6, "%.1f", function(f) return f.asvc_t end }
+  else
+    list[7] = { "svc_t", 6, "%.1f", function(f) return f.svc_t end }
+  end
+  list[#list + 1] = { "%w", 3, nil, function(f) return f.has_wait and f.w_pct or nil end }
+  list[#list + 1] = { "%b", 3, nil, function(f) return f.b_pct end }
+  for i, title in ipairs(o.latency and LATENCIES or {}) do
+    list[#list + 1] = { title, 7, "%.3f", function(f) return f.latencies[i] or nil end }
   end
   return list
 end
@@ -59,33 +75,24 @@ local function put_blank(o, values, n)
   return (o.r or o.form) and n or put(values, n, "")
 end
 
+-- Puts the values of columns behind n others.
+local function put_columns(columns, values, n, x, factor, kilo)
+  for i = 1, #columns do
+    values[n + i] = columns[i][4](x, factor, kilo)
+  end
+  return n + #columns
+end
+
 local function put_terminals(o, values, n, system)
-  return o.t and put(values, put_blank(o, values, n), system.tin, system.tout) or n
+  return o.t and put_columns(TTY, values, put_blank(o, values, n), system) or n
 end
 
 local function put_cpus(o, values, n, system)
-  n = o.c and put(values, put_blank(o, values, n), system.us, system.sy, system.dt, system.id) or n
-  return o.c and o.steal and put(values, n, system.st) or n
+  return o.c and put_columns(o.steal and CPU_STEAL or CPU, values, put_blank(o, values, n), system) or n
 end
 
--- Those of figures; what belongs to a wait queue is nil where the system counts none.
-local function put_figures(o, values, n, f, both)
-  local factor, kilo, has_wait = o.I and f.seconds or 1, o.M and 1024 or 1, f.has_wait
-  values[n + 1], values[n + 2], values[n + 3] = f.r_s * factor, f.w_s * factor, f.kr_s * factor / kilo
-  values[n + 4], values[n + 5], values[n + 6] = f.kw_s * factor / kilo, has_wait and f.wait or nil, f.actv
-  n = n + 7
-  if both then
-    values[n], values[n + 1] = has_wait and f.wsvc_t or nil, f.asvc_t
-    n = n + 1
-  else
-    values[n] = f.svc_t
-  end
-  values[n + 1], values[n + 2] = has_wait and f.w_pct or nil, f.b_pct
-  n = n + 2
-  for _, ms in ipairs((o.latency or o.percentiles) and f.latencies or {}) do
-    n = put(values, n, ms or nil)
-  end
-  return n
+local function put_figures(o, columns, values, n, f)
+  return put_columns(columns, values, n, f, o.I and f.seconds or 1, o.M and 1024 or 1)
 end
 
 -- Whether -z leaves a line out.
@@ -116,7 +123,7 @@ end
 local function device_columns(o, width, joined, system)
   local list = not o.n and add({}, { { "device", width, "%s", align = "left" } }) or joined and {} or blank(o, {})
   if o.x then
-    figures_columns(list, o, o.both)
+    add(list, figures_columns(o, o.both))
   elseif not joined then
     blank(o, list)
   end
@@ -160,7 +167,8 @@ end
 -- @tparam bool system whether terminals and CPUs follow the first line
 -- @treturn table
 function M.new(o, rows, system)
-  local self = { o = o, rows = rows, joined = not o.r and not o.x and (o.X or o.Y), width = LEAST_NAME }
+  local self = { o = o, rows = rows, joined = not o.r and not o.x and (o.X or o.Y), width = LEAST_NAME,
+    figures = figures_columns(o, o.both) }
   for i = 1, #rows do
     self.width = math.min(math.max(self.width, #rows[i].label), MOST_NAME)
   end
@@ -206,7 +214,7 @@ function M.write(out, self, system, errors, mounts)
     if row.ready and not (o.z and is_idle(row.figures, total)) then
       local name, values, n = name_of(self, row, mounts and mounts(row), soft), { unpack(self.room) }, 0
       n = not o.n and put(values, n, name) or self.joined and n or put_blank(o, values, n)
-      n = o.x and put_figures(o, values, n, row.figures, o.both) or self.joined and n or put_blank(o, values, n)
+      n = o.x and put_figures(o, self.figures, values, n, row.figures) or self.joined and n or put_blank(o, values, n)
       if errors and self.joined and not o.n then
         n = put(values, n, hard, transport, total)
       elseif errors then
@@ -237,20 +245,13 @@ end
 local function block_columns(o)
   local per, byte = o.I and "i" or "s", o.M and "M" or "k"
   if o.D then
-    return { { "rp" .. per, 3 }, { "wp" .. per, 3 }, { "util", 4, "%.1f" } }
+    return { { "rp" .. per, 3, nil, function(f, factor) return f.r_s * factor end },
+      { "wp" .. per, 3, nil, function(f, factor) return f.w_s * factor end },
+      { "util", 4, "%.1f", function(f) return f.b_pct end } }
   end
-  return { { byte .. "p" .. per, 3 }, { "tp" .. per, 3 }, { "serv", 4 } }
-end
-
-local function put_block(o, values, n, row)
-  local f = row.figures
-  local factor = row.ready and o.I and f.seconds or 1
-  if not row.ready then
-    return n + 3
-  elseif o.D then
-    return put(values, n, f.r_s * factor, f.w_s * factor, f.b_pct)
-  end
-  return put(values, n, f.kps * factor / (o.M and 1024 or 1), f.tps * factor, f.svc_t)
+  return { { byte .. "p" .. per, 3, nil, function(f, factor, kilo) return f.kps * factor / kilo end },
+    { "tp" .. per, 3, nil, function(f, factor) return f.tps * factor end },
+    { "serv", 4, nil, function(f) return f.svc_t end } }
 end
 
 --- Prepares the line of terminals, a block per disk, and CPUs.
@@ -258,13 +259,13 @@ end
 -- @tparam {table,...} rows the disks shown
 -- @treturn table with `head`: the two lines above the values
 function M.short(o, rows)
-  local columns, names = {}, {}
+  local columns, names, block = {}, {}, block_columns(o)
   if o.t then
     add(blank(o, columns), TTY)
     names[1] = o.r and "tty" or TTY_TITLE
   end
   for _, row in ipairs(rows) do
-    blank(o, add(columns, block_columns(o)))
+    blank(o, add(columns, block))
     names[#names + 1] = o.r and row.label or centred(row.label)
   end
   if o.c then
@@ -272,7 +273,7 @@ function M.short(o, rows)
     names[#names + 1] = o.r and "cpu" or CPU_TITLE
   end
   local layout = layout_of(o, o.c and columns or blank(o, columns))
-  return { o = o, rows = rows, layout = layout,
+  return { o = o, rows = rows, layout = layout, block = block,
     head = table.concat(names, o.r and "," or "") .. "\n" .. head_of(layout, columns) }
 end
 
@@ -284,7 +285,8 @@ function M.short_line(self, system)
   local o, values = self.o, {}
   local n = put_terminals(o, values, 0, system)
   for _, row in ipairs(self.rows) do
-    n = put_blank(o, values, put_block(o, values, n, row))
+    n = row.ready and put_figures(o, self.block, values, n, row.figures) or n + #self.block
+    n = put_blank(o, values, n)
   end
   values[put_cpus(o, values, n, system) + 1] = ""
   return core.line(self.layout, values, "-")
@@ -299,7 +301,7 @@ function M.columns(o)
   local list = {}
   if o.devices then
     add(list, { { "device", 0, "%s" } })
-    figures_columns(list, o, true)
+    add(list, figures_columns(o, true))
     for _, head in ipairs(o.e and ERRORS or {}) do
       add(list, { { head, 0 } })
     end
@@ -320,7 +322,7 @@ end
 -- @tparam function|nil mounts row -> mount point
 -- @treturn {table,...}
 function M.rows(o, devices, system, errors, mounts)
-  local rows = {}
+  local rows, columns = {}, figures_columns(o, true)
   local function finish(values, n)
     put_cpus(o, values, put_terminals(o, values, n, system), system)
     rows[#rows + 1] = values
@@ -335,7 +337,7 @@ function M.rows(o, devices, system, errors, mounts)
     end
     if device.ready and not (o.z and is_idle(device.figures, total)) then
       local values = { device.label }
-      local n = put_figures(o, values, 1, device.figures, true)
+      local n = put_figures(o, columns, values, 1, device.figures)
       n = errors and put(values, n, soft, hard, transport, total) or n
       n = o.names_hosts and put(values, n, device.host) or n
       n = o.latency and put(values, n, device.publisher) or n
