@@ -4,6 +4,7 @@
 -- 1024s in sizes. What a version of ZFS does not count is "-".
 -- SPDX-License-Identifier: MIT
 local kstat = require("kstat")
+local running = require("kstat.base.running")
 
 local arcstats = assert(kstat.selector({ module = "zfs", name = "arcstats", class = "misc" }))
 
@@ -127,15 +128,13 @@ local function all_fields()
   return rows
 end
 
-local told = false
 local function rows(d, now, _, options)
   if options.list then
     return all_fields()
   end
   local k = d:lookup("zfs", 0, "arcstats")
-  if not k and not told then
-    told = true
-    io.stderr:write("arcstat: there is no zfs:0:arcstats (is ZFS loaded?)\n")
+  if not k then
+    running.warn("there is no zfs:0:arcstats (is ZFS loaded?)")
   end
   return { { time = now:date("%H:%M:%S"), k = k } }
 end

@@ -210,7 +210,7 @@ local function tell_publishers(ks)
     counts[line or ""] = (counts[line or ""] or 0) + 1
   end
   for _, line in ipairs(order) do
-    io.stderr:write(("%s: %d kstats %s\n"):format(PROGRAM, counts[line], line))
+    running.tell(("%d kstats %s"):format(counts[line], line))
   end
 end
 
@@ -420,7 +420,7 @@ local function main()
       running.flush()
       running.warnings(ks)
       tell_publishers(ks)
-      io.stderr:write(("%s: %d kstats, chain ID %d\n"):format(PROGRAM, #ks, chain.chain_id(ks)))
+      running.tell(("%d kstats, chain ID %d"):format(#ks, chain.chain_id(ks)))
     end
   end, (options.a or options.rate) and all or nil, { values = not differs })
   if options.series then

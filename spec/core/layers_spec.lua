@@ -267,6 +267,11 @@ describe("the floors of lua/kstat", function()
       list([=[grep -rlE '"KSTAT_(SOURCE|AT|FROM|TO|HOST)"' lua scripts]=]))
   end)
 
+  it("write to standard error in one place, and for scripts that only ask for their options in another", function()
+    assert.same({ "lua/kstat/base/options/init.lua", "lua/kstat/base/running.lua" },
+      list("grep -rl 'io[.]stderr' lua scripts | sort"))
+  end)
+
   it("have packages that are either a file or a folder", function()
     for _, folder in ipairs(list("find lua/kstat -mindepth 1 -maxdepth 1 -type d")) do
       assert.equal(1, run.shell("test -e " .. folder .. ".lua").status, folder)

@@ -1001,6 +1001,54 @@ describe("kstatlua use", function()
     end
   end)
 
+  -- What a capture has is there whether it was asked for or not: a machine lacks a statistic that no selector names.
+  it("asks for all that its rules read, where a selector says what is read of a kstat", function()
+    tree = linux.copy()
+    for _, case in ipairs(LIMITS) do
+      apply(case[6](case[5]))
+    end
+    apply(queue(1))
+    apply({ ["sys/block/sda/queue/read_ahead_kb"] = "128\n" })
+    local r = run.run({ "kstatlua", "-e", [[
+      local figures, read = require("kstat.use.figures"), {}
+      local function watch(name, most)
+        local was = figures[name]
+        figures[name] = function(k, ...)
+          for i = 1, k and math.min(select("#", ...), most) or 0 do
+            -- A group's statistics of each disk have its name in front.
+            read[k.class .. " " .. select(i, ...):gsub("^sda_", "")] = true
+          end
+          return was(k, ...)
+        end
+      end
+      watch("now", 1) watch("levels", 99) watch("count", 99)
+      local resources = require("kstat.use.resources")
+      local asked, bounded = {}, {}
+      for _, selector in ipairs(resources.select({})) do
+        for statistic in (selector.reads or ""):gmatch("[^,]+") do
+          asked[selector.class .. " " .. statistic], bounded[selector.class] = true, true
+        end
+      end
+      local ks = kstat.open({ only = resources.select({}) })
+      local prev = ks:sample((table.unpack or unpack)(resources.select({})))
+      ks:update()
+      local now = ks:sample((table.unpack or unpack)(resources.select({})))
+      for _, one in ipairs(resources.measure(now - prev, prev, {})) do
+        for _, who in pairs(one.who) do
+          local name = type(who) == "function" and who()
+        end
+      end
+      local n = 0
+      for pair in pairs(read) do
+        n = n + (asked[pair] and 1 or 0)
+        if bounded[pair:match("^%S+")] and not asked[pair] then print(pair .. " is not asked for") end
+      end
+      print(n > 20)
+    ]], env = tree_env() })
+    linux.remove(tree)
+    assert.same({ "", "true\n", 0 }, { r.err, r.out, r.status })
+  end)
+
   -- Those that trees cannot have are in specs of their own.
   it("has a spec for every limit", function()
     local known = { ["process descriptors"] = true, ["process descriptors used up"] = true, ["process stuck"] = true,

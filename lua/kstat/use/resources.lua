@@ -5,7 +5,8 @@
 -- That calls add(resource, name, values, who, k) for each: the values are what the limits name, as far as it is known
 -- (false: it is, and says nothing at present), and `who` is to blame for each of them: a text, or a function that gives
 -- it; k is the kstat that it is about, if there is one. Of a kstat that is_new() nothing is said: what came within the
--- interval has no earlier sample to be compared with.
+-- interval has no earlier sample to be compared with. Of a kstat whose selector has `reads` there is nothing else: what
+-- a rule needs of it has to be named there, else the rule is blind on a machine, though not in a capture.
 --
 -- A limit has: [1] the resource, [2] "utilization", "saturation" or "errors", [3] what is measured, `unit`, `warning`
 -- and `critical` (values from which the state is that; nil: never), `file` (where the kernel says it) and `reason`;
