@@ -324,6 +324,35 @@ moves(void)
 	REFUSED(kstat_etimer_event(NULL, 0, 1) == -1);
 }
 
+/* --- histograms of latencies ------------------------------------------------------------------------ */
+
+/* True if a call failed because of its arguments. */
+static bool
+is_refused(bool failed)
+{
+	return failed && errno == EINVAL;
+}
+
+static void
+latencies(void)
+{
+	kstat2_t *h = kstat_publish_latency(pub, "all", 0, "labels", NULL, 0, NULL, 2, 1, 1000);
+
+	CHECK(h != NULL);
+	CHECK(is_refused(kstat_publish_label(NULL, "a", "x") == -1));
+	CHECK(is_refused(kstat_publish_label(h, NULL, "x") == -1));
+	CHECK(is_refused(kstat_publish_label(h, "", "x") == -1));
+	CHECK(is_refused(kstat_publish_label(h, "a", NULL) == -1));
+	CHECK(kstat_publish_label(h, "a", "x") == 0);
+	errno = 0;
+	CHECK(is_refused(kstat_publish_latency(NULL, "all", 0, "l", NULL, 0, NULL, 2, 1, 1000) == NULL));
+	errno = 0;
+	CHECK(is_refused(kstat_publish_latency(pub, NULL, 0, "l", NULL, 0, NULL, 2, 1, 1000) == NULL));
+	errno = 0;
+	CHECK(is_refused(kstat_publish_latency(pub, "all", 0, NULL, NULL, 0, NULL, 2, 1, 1000) == NULL));
+	kstat2_delete(h);
+}
+
 int
 main(void)
 {
@@ -338,6 +367,7 @@ main(void)
 	moves();
 	places();
 	kstats();
+	latencies();
 	kstat_unpublish(pub);
 	printf("%d checks, %d failures\n", checks, failures);
 	return 0;

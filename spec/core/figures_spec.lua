@@ -209,6 +209,19 @@ describe("the figures of Linux", function()
     assert.equal(5, d:lookup("cpu", 0, "sched"):get("wakeups"))
   end)
 
+  it("continue all numbers of calls of the scheduler, the first one, too", function()
+    local function calls(n)
+      return function()
+        write("proc/schedstat", ("version 15\ntimestamp 1\ncpu0 %d 0 %d %d %d %d 1 2 3\n"):format(n, n, n, n, n))
+      end
+    end
+    local s = samples(calls(4294967290), calls(5))
+    local sched = (s[2] - s[1]):lookup("cpu", 0, "sched")
+    for _, name in ipairs({ "yields", "schedules", "idle_schedules", "wakeups" }) do
+      assert.equal(11, sched:get(name), name)
+    end
+  end)
+
   it("do not count what a CPU that comes back had counted of an interrupt", function()
     local function timer(heading, numbers)
       return function() write("proc/interrupts", heading .. "\nLOC: " .. numbers .. " timer\n") end

@@ -51,6 +51,12 @@ describe("a misspelt name", function()
     end
   end)
 
+  it("is no user, where one is expected", function()
+    local message = "source field 'trust': a user's name, a number or an array of them expected"
+    assert.equal(message, message_of(kstat.open, { trust = 1.5 }))
+    assert.equal(message, message_of(kstat.open, { trust = { true } }))
+  end)
+
   it("of a word is answered with the nearest one, or with all of them", function()
     assert.matches("^there is no reducer 'smu'; did you mean 'sum'%? %(known: ", select(2, kstat.aggregate("smu")))
     assert.equal("bad argument #1 to 'render' (unknown format 'jsn'; did you mean 'json'?)",

@@ -150,6 +150,13 @@ describe("a recording of several machines", function()
     assert.matches("names the file that is read", r.err)
   end)
 
+  it("that cannot be written is said, with status 3", function()
+    local a, b = capture("web1", 1000, 50, 2, { 1 }), capture("web2", 1000, 70, 2, { 5 })
+    local r = run.run({ "kstatlua", "convert", "-o", dir .. "/none/all.rec", a, b })
+    assert.equal(3, r.status)
+    assert.matches("^convert: [^\n]*/none/all%.rec[^\n]*: No such file or directory\n$", r.err)
+  end)
+
   describe("of a busy and an idle one", function()
     local BOTH = "this recording is of the machines busy1 and idle1: --host chooses one\n"
 
