@@ -22,6 +22,12 @@ describe("a hostile neighbour", function()
     assert.equal("unharmed\n", r.out .. r.err)
   end)
 
+  it("that is a compromised worker changes no figure of another, and makes nobody crash or wait", function()
+    local seconds = os.getenv("KSTAT_SOAK") or os.getenv("ASAN_OPTIONS") and 30 or 3
+    local r = run.shell(("KSTAT_DIR=%s %s/spec/core_compromised %s"):format(run.quote(dir), run.build, seconds))
+    assert.equal("unharmed\n", r.out .. r.err)
+  end)
+
   it("that a master started holds no descriptor that cuts off the master's file", function() play("descriptor") end)
 
   it("that reads a segment does not keep it live", function() play("reader") end)
