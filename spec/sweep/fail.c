@@ -2,6 +2,7 @@
  * fail.c - a library to be preloaded into a program, in which it lets one call fail. It counts the requests for
  * memory and the system calls of the program, from the begin of main() on, and lets the call number $FAIL_AT fail.
  * With $FAIL_ON it lets all requests for memory fail from there on, and nothing else.
+ * $FAIL_ERRNO is the error of system calls, in place of one that each of them may have.
  * With $FAIL_TRACE it prints on standard error who called. $FAIL_FD is the descriptor of a file with room for
  * struct fail_report, in which it reports. sweep.c is the program that tries all numbers.
  * SPDX-License-Identifier: MIT
@@ -34,6 +35,7 @@
 static struct fail_report *report;
 static unsigned long fail_at;
 static bool traces, goes_on;
+static int error_of_all; /* 0: each has its own */
 static _Thread_local bool inside; /* a call of our own is under way */
 
 static void
@@ -61,7 +63,7 @@ fails(const char *name, int err)
 		report->name[i] = name[i];
 	if (traces)
 		trace();
-	errno = err;
+	errno = error_of_all != 0 && strstr(name, "alloc") == NULL ? error_of_all : err;
 	return true;
 }
 
@@ -75,6 +77,7 @@ begin(void)
 	fail_at = at != NULL ? strtoul(at, NULL, 10) : 0;
 	traces = getenv("FAIL_TRACE") != NULL;
 	goes_on = getenv("FAIL_ON") != NULL;
+	error_of_all = getenv("FAIL_ERRNO") != NULL ? (int)strtol(getenv("FAIL_ERRNO"), NULL, 10) : 0;
 	if (fd != NULL)
 		map = (void *)syscall(SYS_mmap, NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED,
 		    (int)strtol(fd, NULL, 10), 0);

@@ -1,10 +1,11 @@
 /*
- * sweep.c [-j JOBS] [-e EVERY] [-m] [-s] FAIL.so PROGRAM [ARGUMENT]... - runs a program again and again, and in each run
+ * sweep.c [-j JOBS] [-e EVERY] [-E ERROR] [-m] [-s] FAIL.so PROGRAM [ARGUMENT]... - runs a program again and again, and in each run
  * lets another one of its requests for memory and system calls fail (fail.c). The rule: a run whose output is
  * not that of the good run has a further line on standard error and a status other than 0. Prints a line for each
  * run that breaks the rule, crashes or hangs, and at the end the counts. Status 1 if there was one.
  *   -j  how many runs go on at once (2)    -e  tries only each EVERYth call
  *   -m  memory stays short: with the call that fails all further requests for memory fail, too, and the status is 3
+ *   -E  the error of system calls: EINTR, EIO, ENOSPC, EMFILE, EACCES; else each has one that is usual for it
  *   -s  the output changes by itself: only its lines and words are counted
  * An argument that is "@" becomes a file that the program writes; it is compared, too. $KSTAT_DIR is an empty
  * directory in each run. SPDX-License-Identifier: MIT
@@ -95,6 +96,23 @@ remove_place(struct place *p)
 {
 	clear_place(p);
 	(void)rmdir(p->dir);
+}
+
+/* The number of an error that -E may name; 0: it is none. */
+static unsigned long
+error_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} errors[] = { { "EINTR", EINTR }, { "EIO", EIO }, { "ENOSPC", ENOSPC }, { "EMFILE", EMFILE },
+		{ "EACCES", EACCES } };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (strcmp(errors[i].name, name) == 0)
+			return (unsigned long)errors[i].number;
+	}
+	return 0;
 }
 
 static void
@@ -257,18 +275,20 @@ main(int argc, char **argv)
 	bool exact, shape = false;
 	int c;
 
-	while ((c = getopt(argc, argv, "+j:e:ms")) != -1) {
+	while ((c = getopt(argc, argv, "+j:e:E:ms")) != -1) {
 		if (c == '?')
 			return 2;
 		if (c == 's')
 			shape = true;
+		else if (c == 'E')
+			set_number("FAIL_ERRNO", error_of(optarg));
 		else if (c == 'm')
 			stays_short = true;
 		else
 			*(c == 'j' ? &jobs : &every) = strtoul(optarg, NULL, 10);
 	}
 	if (argc - optind < 2 || jobs == 0 || every == 0)
-		return fputs("usage: sweep [-j jobs] [-e every] [-m] [-s] fail.so program [argument]...\n", stderr), 2;
+		return fputs("usage: sweep [-j jobs] [-e every] [-E error] [-m] [-s] fail.so program [argument]...\n", stderr), 2;
 	library = argv[optind];
 	program = argv + optind + 1;
 	p = make_place();
