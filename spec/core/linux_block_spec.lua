@@ -30,6 +30,15 @@ describe("block devices", function()
     assert.is_nil(d.stat["sd:1:sdb,queue:nr_requests"], "what a device does not have is absent")
   end)
 
+  it("have of a serial number that is cut off what is there", function()
+    local dir = L.copy(TREE)
+    L.sh("mkdir -p " .. dir .. "/sys/block/sda/device")
+    run.write_file(dir .. "/sys/block/sda/device/vpd_pg80", "\0\128\0\20  ABC123")
+    local cut = L.dump(dir .. "/proc", dir .. "/sys")
+    L.remove(dir)
+    assert.equal("ABC123", cut.stat["sderr:0:sda,err:Serial No"])
+  end)
+
   it("have the state of an array and of its disks", function()
     same("md:127:md127,array", { state = "active", level = "raid5", raid_disks = "4", degraded = "1",
       disks_in_sync = "3", disks_faulty = "1", disks_spare = "1", sync_action = "recover", sync_done = "1048576",

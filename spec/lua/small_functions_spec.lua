@@ -43,4 +43,13 @@ describe("the module", function()
     assert(pub:remove("pinned"))
     assert.is_false(pointer[0] == created)
   end)
+
+  it("know signals by their names and numbers", function()
+    local core = require("kstat.core")
+    for name, number in pairs({ HUP = 1, KILL = 9, TERM = 15, ["9"] = 9 }) do
+      assert.equal(number, core.signal_number(name), name)
+    end
+    assert.is_nil(core.signal_number("HUB"))
+    assert.is_nil(core.signal_number("0"))
+  end)
 end)

@@ -314,4 +314,15 @@ describe("devstat, the command", function()
     assert.are.equal("", stdout)
     assert.matches("^devstat: [^\n]*/nonexistent/capture[^\n]*\n$", stderr)
   end)
+
+  it("has the figures of terminals and of CPUs side by side in JSON, each as it is alone", function()
+    local function first(options)
+      return cjson.decode(run.shell(("KSTAT_SOURCE=spec/vectors/kstat/host.jsonl %s/kstatlua devstat %s --json 5 1")
+        :format(run.bin, options)).out:match("^[^\n]+"))
+    end
+    local both, terminals, cpus = first("-TC"), first("-T"), first("-C")
+    for _, name in ipairs({ "tin", "tout" }) do assert.is_true(both[name] ~= nil and both[name] == terminals[name]) end
+    for _, name in ipairs({ "us", "sy", "id" }) do assert.is_true(both[name] ~= nil and both[name] == cpus[name]) end
+    assert.is_true(both["r/s"] ~= nil and both["r/s"] == first("-d")["r/s"])
+  end)
 end)
