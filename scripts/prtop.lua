@@ -3,7 +3,9 @@
 -- Worst is the queue in which most requests are, waiting or in service (see kstat.published); the timer with most time
 -- under way; the histogram with the largest p99.
 -- SPDX-License-Identifier: MIT
+local core = require("kstat.core")
 local kstat = require("kstat")
+local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
 local published = require("kstat.figures.published")
 local running = require("kstat.base.running")
@@ -70,6 +72,20 @@ end
 
 local patterns -- of the operands, compiled once
 
+-- Waits for up to a second where nothing is published: who is asked right after he was started may not be ready.
+local function wait_for_publisher(options)
+  local waited = 0
+  repeat
+    local ks = opening.open(options, nil, true)
+    for _, k in ipairs(ks and core.select(ks) or {}) do
+      if published.is(k) then
+        return
+      end
+    end
+    waited = waited + 1
+  until not ks or waited > 20 or core.wait(core.gethrtime() + 50000000) ~= "time"
+end
+
 local function rows(d, _, _, options)
   local kind, list, names = kind_of(options), {}, {}
   for k in d:each() do
@@ -111,6 +127,10 @@ return kstat.report({
     end
     local message
     patterns, message = operand.patterns(options.operands)
+    local past = options.replay or options.from or options.to or options.at or os.getenv("KSTAT_SOURCE")
+    if not message and not options.interval and not past then
+      wait_for_publisher(options)
+    end
     return message
   end,
 })

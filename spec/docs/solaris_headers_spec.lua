@@ -80,7 +80,8 @@ static int use(struct sysinfo *machine, struct var *var, struct mntinfo_kstat *m
 	address = (uintptr_t)machine;
 	word = localtime(&now.tv_sec) == &calendar;
 	return sysinfo(machine) + (int)(word + (uint32_t)address) + var->v_proc + (int)mount->mik_vers + lock.l_type + cpu +
-	    (int)(sizeof(parts) + sizeof(states) + sizeof(dnlc) + sizeof(ncstats) + sizeof(biostats) + sizeof(vopstats));
+	    (int)(sizeof(parts) + sizeof(states) + sizeof(dnlc) + sizeof(ncstats) + sizeof(biostats) + sizeof(vopstats) +
+	    sizeof(timestruc_t) + sizeof(itimerval_t) + sizeof(major_t) + sizeof(taskid_t));
 }
 int main(void) { return yes == B_FALSE && use(NULL, NULL, NULL, NULL); }
 ]]

@@ -62,7 +62,7 @@ describe("a report", function()
       { "name of", function(row) return ("%s%.1f"):format(row.module, row.half) end } }
     local text = show(file, { select = { class = "disk" }, by = "module", columns = columns,
       where = "rate(reads) > 90 and module != \"md\"", sort = "r/s", top = 1, rest = "others" }, "-y", "10", "2")
-    assert.equal("module  half    r/s    name of\nsd     600.0 1200.0    sd600.0\nothers  75.0  150.0 others75.0\n",
+    assert.equal("module  half    r/s name of\nsd     600.0 1200.0 sd600.0\nothers  75.0  150.0 others75.0\n",
       (text:gsub(" +\n", "\n")))
   end)
 

@@ -65,7 +65,9 @@ describe("an option of others", function()
       assert.equal(line, r.err:sub(1, #line))
     end
     assert.equal("", ran("iostat -xm").err)
-    assert.same({ "", 0 }, { ran("listen -tlnp").err, ran("listen -tlnp").status })
+    for _, words in ipairs({ "listen -tlnp", "listen -plnt" }) do
+      assert.same({ "", 0 }, { ran(words).err, ran(words).status }, words)
+    end
     assert.truthy(ran("prstat aux 0.01 1").err:find("; 'kstatlua prstat -A' shows all, with command lines\n", 1, true))
     local r = run.shell(("script -qec '%s %s/kstatlua iostat -xm' /dev/null </dev/null"):format(run.tree_words("small"),
       run.bin))

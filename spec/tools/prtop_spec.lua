@@ -251,3 +251,14 @@ describe("kstat.histogram", function()
     end
   end)
 end)
+
+describe("prtop without an interval", function()
+  it("waits for a publisher that is only starting", function()
+    local directory = run.directory()
+    finally(function() run.remove_directory(directory) end)
+    local r = run.shell(("export KSTAT_DIR=%s PATH=%s:$PATH; { sleep 0.3; exec kstatlua examples/workqueue.lua 2; } " ..
+      ">/dev/null & kstatlua prtop --top 1; wait"):format(directory, run.bin))
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.matches(" workqueue +workqueue:0:queue\n", r.out)
+  end)
+end)

@@ -24,6 +24,11 @@
 #endif
 
 #ifndef _LIBSPL_SYS_TIME_H
+typedef struct timespec timespec_t;
+typedef struct timespec timestruc_t;
+typedef struct itimerval itimerval_t;
+typedef struct itimerspec itimerspec_t;
+
 #ifdef __cplusplus
 extern "C" {
 #endif

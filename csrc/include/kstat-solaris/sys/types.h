@@ -18,6 +18,12 @@
 typedef enum { B_FALSE = 0, B_TRUE = 1 } boolean_t;
 typedef int zoneid_t;      /* the instance of a zone's kstats */
 typedef ulong_t pgcnt_t;   /* a number of pages */
+typedef uint_t major_t;    /* the parts of a device's number */
+typedef uint_t minor_t;
+typedef short index_t;
+typedef int taskid_t;
+typedef int projid_t;
+typedef int poolid_t;
 #endif
 typedef int processorid_t; /* the instance of a CPU's kstats */
 

@@ -194,10 +194,10 @@ end
 -- result is what is wrong with what follows it, and the third an option in its place where nothing follows it.
 local function of_others(reading, declared, letter, behind)
   local other = (require("kstat.base.options.others")[declared.command] or {})[letter]
-  local follows = behind ~= "" and behind or tostring(reading.words[reading.at + 1] or "")
+  local follows = tostring(behind ~= "" and behind or reading.words[reading.at + 1])
   if type(other) ~= "table" or other.name then
     return other
-  elseif other.alone and not follows:find("^[^-]") then
+  elseif other.alone and (follows == "nil" or follows:find("^%-") or behind:find("^%a+$") == 1) then
     return nil, nil, other.alone
   elseif other.note and require("kstat.core").terminal(2) then
     require("kstat.base.running").warn_later({ other.note })

@@ -213,6 +213,20 @@ local function page_of(report)
   return report.repeat_header or (height or 24) - 2
 end
 
+-- The last column of a table is flush left if it has texts; others are, too, only where a report says so. Returns
+-- whether that changed.
+local function turn_last(columns, rows)
+  local last = columns[#columns]
+  for i = 1, last.align == nil and not last.fixed and #rows or 0 do
+    local value = rows[i][#columns]
+    if value ~= nil then
+      last.align = type(value) == "string" and "left" or "right"
+      return last.align == "left"
+    end
+  end
+  return false
+end
+
 -- Returns function(rows, totals) that gives the lines of a tick, without newlines, and whether titles have to move.
 -- Columns that have all a width, and no colours, are laid out from the values: then there are no cells but for what C
 -- does not print.
@@ -227,7 +241,8 @@ local function line_maker(columns, squeeze)
         cells(columns, row, missing)
     end
     if columns.flexible then
-      grew = widen(columns, lines)
+      grew = turn_last(columns, rows)
+      grew = widen(columns, lines) or grew
       grew = fit(columns) or grew
       layout = grew and core.layout(columns, columns.gap, squeeze) or layout
     end
