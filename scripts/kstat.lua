@@ -49,8 +49,8 @@ class, module, instance, name and statistic: a glob, or a /Perl regular expressi
 
 local function wrong(message, ...)
   message = require("kstat.base.text").shorten(message:format(...), 160)
-  local usage = #message <= 96 and "; usage: %s [options] [module:instance:name:statistic ...] [interval [count]]" or ""
-  running.stop(2, message .. (usage .. "; %s -h explains"):gsub("%%s", PROGRAM))
+  local usage = (" usage: %s [options] [module:instance:name:statistic ...] [interval [count]];"):format(PROGRAM)
+  running.stop(2, ("%s;%s %s -h explains"):format(message, #message + #usage < 170 and usage or "", PROGRAM))
 end
 
 -- --- the command line ---------------------------------------------------------------------

@@ -575,7 +575,7 @@ describe("the text of an aggregation", function()
     for text, want in pairs({
       [""] = "a reducer %(sum, avg, p99, …%) expected at character 1 of ''",
       ["sum,"] = "a reducer .* expected at character 5",
-      ["summ"] = "there is no reducer 'summ'; did you mean 'sum'%? .* at character 1",
+      ["summ"] = "there is no reducer 'summ'; did you mean 'sum'%?, at character 1",
       ["sum, p101"] = "there is no reducer 'p101' .* at character 6",
       ["sum by"] = "'%(' expected at character 7",
       ["sum by ("] = "a key .* expected at character 9",

@@ -58,7 +58,7 @@ describe("a misspelt name", function()
   end)
 
   it("of a word is answered with the nearest one, or with all of them", function()
-    assert.matches("^there is no reducer 'smu'; did you mean 'sum'%? %(known: ", select(2, kstat.aggregate("smu")))
+    assert.matches("^there is no reducer 'smu'; did you mean 'sum'%?, at ", select(2, kstat.aggregate("smu")))
     assert.equal("bad argument #1 to 'render' (unknown format 'jsn'; did you mean 'json'?)",
       message_of(ks.render, ks, "jsn"))
     assert.equal("bad argument #1 to 'exposition' (unknown format 'text'; expected: 'openmetrics', 'prometheus', " ..

@@ -84,6 +84,12 @@ describe("a name that nothing has is told once:", function()
     end
   end)
 
+  it("but of a resource that use knows and that is not here, there is a row", function()
+    local r = run.run({ env = tree, "kstatlua", "use", "gpu", "0.01", "1" })
+    assert.same({ "", 0 }, { r.err, r.status })
+    assert.matches("\ngpu +%- +%- +%- +%- none is here\n$", r.out)
+  end)
+
   it("an expression of an aggregation", function()
     assert.equal("kstat: no selected kstat has 'readz'; did you mean 'reads'?\n",
       said("kstat", "-c", "disk", "-a", "sum(rate(readz))"))

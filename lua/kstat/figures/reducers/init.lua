@@ -357,7 +357,7 @@ function reducers.make(name, arguments)
   local kind = KINDS[name] or kind_of_share(name)
   if not kind then
     local line = require("kstat.base.unknown").line("there is no reducer", name, KINDS)
-    return nil, ("%s (known: %s, pN)"):format(line, names())
+    return nil, line:find("did you mean", 1, true) and line or ("%s (known: %s, pN)"):format(line, names())
   end
   local least, most = kind.least or 0, kind.most or 0
   if most == 0 and #arguments > 0 then
