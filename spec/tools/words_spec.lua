@@ -98,6 +98,22 @@ describe("the words of others", function()
     end
   end)
 
+  it("are answered by the option that stands behind them", function()
+    local function typed(...)
+      return run.run({ env = tree, "kstatlua", ... }).err:match(": (kstatlua [^\n]+)\n$")
+    end
+    for command, line in pairs({ ["sar -n DEV"] = "nicstat --from -1h", ["sar -d"] = "iostat -x --from -1h",
+      ["sar -u 1 5"] = "mpstat -a --from -1h", ["sar"] = "vmstat --from -1h", ["sar -f x"] = "vmstat -r FILE",
+      ["pidstat -u"] = "prstat", ["pidstat -r"] = "prstat -s rss", ["pidstat -t"] = "prstat -L",
+      ["pidstat -d 1"] = "prstat -d" }) do
+      local list = {}
+      for word in command:gmatch("%S+") do
+        list[#list + 1] = word
+      end
+      assert.equal("kstatlua " .. line, typed((table.unpack or unpack)(list)), command)
+    end
+  end)
+
   it("name command lines that run", function()
     local done, env = {}, run.tree_words("small")
     for word, row in pairs(words) do

@@ -97,7 +97,9 @@ local function of_others(word)
   if not row then
     return nil
   elseif row[3] then
-    return ("'%s' is no command of kstat; %s: %s"):format(word, row[2], row[3])
+    local words = rawget(_G, "arg") or {}
+    local letter = row.options and words[0] == word and tostring(words[1]):match("^%-(%a)")
+    return ("'%s' is no command of kstat; %s: %s"):format(word, row[2], letter and row.options[letter] or row[3])
   end
   return ("'%s' is no command of kstat, which does not show %s; %s does"):format(word, row[2], row[4] or word)
 end

@@ -1,9 +1,11 @@
 --- Commands of others, and what of kstat shows the same: { their names, what they are about, the command line }.
 -- Without a command line kstat does not show it; the fourth field is the program that does, if not that of the name.
--- @module kstat.base.words
+-- `options` has other command lines for those who typed one of these letters.
+-- @module kstat.words
 local ROWS = {
   { "ps procstat", "processes", "kstatlua prstat" },
-  { "pidstat", "what each process uses", "kstatlua prstat -d" },
+  { "pidstat", "what each process uses", "kstatlua prstat -d", options = { u = "kstatlua prstat",
+    r = "kstatlua prstat -s rss", t = "kstatlua prstat -L", w = "kstatlua prstat -m", l = "kstatlua prstat -A" } },
   { "iotop", "the input and output of processes", "kstatlua prstat -d" },
   { "htop tiptop", "processes, live", "kstatlua top --view processes" },
   { "btop glances nmon systat", "the machine, live", "kstatlua top" },
@@ -25,7 +27,9 @@ local ROWS = {
   { "free meminfo mem ram", "memory", "kstatlua use memory" },
   { "swap swapon", "swap", "kstatlua vmstat -S" },
   { "slabtop", "the kernel's caches", "KSTAT_WITH=slab kstat -c kmem_cache" },
-  { "sar", "the past", "kstatlua vmstat --from -1h" },
+  { "sar", "the past", "kstatlua vmstat --from -1h", options = { n = "kstatlua nicstat --from -1h",
+    d = "kstatlua iostat -x --from -1h", u = "kstatlua mpstat -a --from -1h", P = "kstatlua mpstat --from -1h",
+    f = "kstatlua vmstat -r FILE" } },
   { "sadf", "the past", "kstatlua vmstat --from -1h -j" },
   { "dstat dool collectl", "the machine in a line", "kstatlua vmstat" },
   { "watch", "a report again and again in one place", "kstatlua use --watch" },
