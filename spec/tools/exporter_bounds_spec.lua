@@ -65,6 +65,31 @@ describe("the exporter's bound", function()
     assert.matches("exporter: processes publish more than 10 series", run.read_file(dir .. "/err"))
   end)
 
+  it("of series bounds the memory of a scrape, whatever is published", function()
+    run.write_file(dir .. "/publish.lua", [[
+      local kstat = require("kstat")
+      local pub, statistics = assert(kstat.publish("many")), {}
+      for i = 1, 50 do
+        statistics[i] = { name = ("s"):rep(25) .. i, kind = "counter", value = 2^52 + i, desc = ("d"):rep(200) }
+      end
+      for i = 1, 1400 do
+        pub:named({ module = ("m"):rep(29), instance = i, name = ("n"):rep(30), statistics = statistics })
+      end
+      print("ready") io.stdout:flush()
+      for _ in kstat.every(600, { source = { only = "unix:0:system_misc" } }) do end]])
+    pids[#pids + 1] = run.start(("env KSTAT_DIR=%s %s/kstatlua %s/publish.lua"):format(dir, run.bin, dir),
+      dir .. "/out")
+    run.await("the publisher", function() return run.read_file(dir .. "/out"):find("ready") end)
+    local server = start("")
+    local r = run.shell(("for i in 1 2 3; do curl -s 127.0.0.1:%s/metrics -o %s/text$i & done; wait; "
+      .. "grep -c ^kstat_mmm %s/text3"):format(server.port, dir, dir))
+    assert.equal("50000\n", r.out)
+    local peak = tonumber(run.read_file(("/proc/%s/status"):format(server.pid)):match("VmHWM:%s*(%d+)"))
+    if not os.getenv("KSTAT_PRELOAD") then -- a sanitizer has memory of its own
+      assert.truthy(peak < 160 * 1024, peak)
+    end
+  end)
+
   it("of series is for all text files together, too: one that would exceed it is left out whole", function()
     run.shell(("mkdir %s/text"):format(dir))
     for i, n in ipairs({ 60, 60, 40 }) do

@@ -67,7 +67,7 @@ describe("what is published under the machine's names", function()
     end
     assert.is_true(opens("kstat -p shop"))
     for _, command in ipairs({ "use 0.01 1", "use cpu disk 0.01 1", "devstat -c 1", "devstat -x -c 1", "top -b cpu",
-      "top -b --view disks", "top -b --view processes", "top -b --view cgroups", "vmstat", "mpstat",
+      "top -b --view disks", "top -b --view processes", "top -b --view cgroups", "top -b --machine", "vmstat", "mpstat",
       "nicstat", "fsstat", "prstat -c 1 1", "intrstat 1 1", "listen", "arcstat" }) do
       assert.is_false(opens("kstatlua " .. command), command)
     end
