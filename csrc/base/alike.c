@@ -39,12 +39,12 @@ static const struct {
 	{ 0xa730, "fs" },
 	{ 0xab30, "___ee_glllmn___o______r__r_rr_u___u___xxxxy__llu" },
 	{ 0x391, "ab__ezh_ik_mn_o_p__ty_x" },
-	{ 0x3b1, "a_y_e___ik__v_o_p__tu_x" },
+	{ 0x3b1, "a_y_e___ik_uv_o_p__tu_x" },
 };
 
 /* Letters elsewhere that look like Latin ones: of Greek, Cyrillic, Armenian, Coptic, Lisu, Cherokee … */
 static const uint_least32_t others[] =
-    U"ϲcЅsІiЈjАaВbЕeКkМmНhОoРpСcТtУyХxаaвbеeкkмmнhоoрpсcтtуyхxѕsіiјjѵvһhӏlԁdԛqԝwհhոnսuօoՍuªaºo²2³3"
+    U"ϲcЅsІiЈjАaВbЕeКkМmНhОoРpСcТtУyХxаaвbеeкkмmнhоoрpсcтtуyхxѕsіiјjѵvһhӏlԁdԛqԝwհhոnսuօoՍuªaºoµu²2³3"
     U"¹1ϝfϜfϳjгrьbЬbүyҽeԍgցgքfտsՏsզqⲥcⲤcⲣpⲢpⲟoⲞoⲩyⲨyⲕkⲔkⲙmⲘmⲛnⲚnⲧtⲦtⲭxⲬxⲏhⲎhⲃbⲂbⲁaⲀaꓮaꓐbꓚcꓓdꓰeꓝf"
     U"ꓖgꓧhꓲiꓙjꓗkꓡlꓟmꓠnꓳoꓑpꓣrꓢsꓔtꓴuꓦvꓪwꓫxꓬyꓜzᎪaᏴbᏟcᎠdᎬeᏀgᎻhᏂhᎥiᎫjᏦkᏞlᎷmᏢpᎡrᏚsᎢtᏙvᎳwᎩyᏃzꮯcꮪsꮓzꮩvᑌu"
     U"ᑭpᑯdᕁx⍴p⍺a∪uଠo੦o०o০o௦oഠo൦o๐o໐o၀oყyёeЁeїiЇiάaΆaόoΌoίiΊiύuΎyέeΈeΉh";
