@@ -7,6 +7,7 @@ local core = require("kstat.core")
 local kstat = require("kstat")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
+local past = require("kstat.base.past")
 local published = require("kstat.figures.published")
 local running = require("kstat.base.running")
 local unknown = require("kstat.base.unknown")
@@ -127,8 +128,7 @@ return kstat.report({
     end
     local message
     patterns, message = operand.patterns(options.operands)
-    local past = options.replay or options.from or options.to or options.at or os.getenv("KSTAT_SOURCE")
-    if not message and not options.interval and not past then
+    if not message and not options.interval and not past.is_named(options) then
       wait_for_publisher(options)
     end
     return message

@@ -98,16 +98,16 @@ end
 
 -- Adds a row for each resource that was asked for and that is not here, such as a GPU.
 local function add_absent(list, operands)
-  for _, operand in ipairs(operands) do
+  for _, name in ipairs(operands) do
     local is_kind, is_here = false, false
     for _, limit in ipairs(resources.limits) do
-      is_kind = is_kind or limit[1] == operand
+      is_kind = is_kind or limit[1] == name
     end
     for _, row in ipairs(list) do
-      is_here = is_here or row.resource == operand
+      is_here = is_here or row.resource == name
     end
     list[#list + 1] = is_kind and not is_here and
-      { resource = operand, name = "-", state = "none is here", reasons = "" } or nil
+      { resource = name, name = "-", state = "none is here", reasons = "" } or nil
   end
 end
 
@@ -117,7 +117,7 @@ local function make_rows(d, now, prev, options)
   if options.check and prev then
     conclude(list, options)
   end
-  if not options.check and not tool.format(options) then
+  if not options.check and not output.format(options) then
     add_absent(list, options.operands)
   end
   local most = screen.height

@@ -1,7 +1,7 @@
 --- Commands of others, and what of kstat shows the same: { their names, what they are about, the command line }.
 -- Without a command line kstat does not show it; the fourth field is the program that does, if not that of the name.
 -- `options` has other command lines for those who typed one of these letters.
--- @module kstat.words
+-- @module kstat.base.words
 local ROWS = {
   { "ps procstat", "processes", "kstatlua prstat" },
   { "pidstat", "what each process uses", "kstatlua prstat -d", options = { u = "kstatlua prstat",

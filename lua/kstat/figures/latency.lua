@@ -1,8 +1,8 @@
 --- Latencies that a program of root's measures and publishes as the machine's (kstatlua latency), over an interval.
 -- Where it does not run there are none.
--- @module kstat.latency
+-- @module kstat.figures.latency
 -- SPDX-License-Identifier: MIT
-local selector = require("kstat.selector")
+local selector = require("kstat.read.selector")
 
 local latency = {}
 

@@ -52,7 +52,7 @@ local function figures_columns(o, both)
   end
   list[#list + 1] = { "%w", 3, nil, function(f) return f.has_wait and f.w_pct or nil end }
   list[#list + 1] = { "%b", 3, nil, function(f) return f.b_pct end }
-  for i, title in ipairs(o.latency and LATENCIES or {}) do
+  for i, title in ipairs(o.latency and LATENCIES or o.percentiles and OF_DISKS or {}) do
     list[#list + 1] = { title, 7, "%.3f", function(f) return f.latencies[i] or nil end }
   end
   return list

@@ -3,7 +3,7 @@
 -- @module kstat.use.cpu
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
-local latency = require("kstat.latency")
+local latency = require("kstat.figures.latency")
 
 local count, percent, sum_of = figures.count, figures.percent, figures.sum_of
 

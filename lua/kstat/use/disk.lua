@@ -4,6 +4,7 @@
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
 local latency = require("kstat.figures.latency")
+local machine = require("kstat.base.machine")
 
 local now, percent = figures.now, figures.percent
 

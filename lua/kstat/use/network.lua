@@ -2,7 +2,7 @@
 --
 -- @module kstat.use.network
 local figures = require("kstat.use.figures")
-local latency = require("kstat.latency")
+local latency = require("kstat.figures.latency")
 
 local count, now, percent, sum_of = figures.count, figures.now, figures.percent, figures.sum_of
 

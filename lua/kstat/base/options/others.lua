@@ -2,7 +2,7 @@
 -- an option as kstat.options has it, `map` our words by theirs, `instead` what is said of other words; or, of a letter
 -- that is ours, too, what to say where an argument of theirs `follows`, or as a `note` on a terminal, or what it is
 -- where it stands `alone`.
--- @module kstat.options.others
+-- @module kstat.base.options.others
 local NOTHING = { name = "taken_for_granted" } -- what is so in any case
 
 return {
