@@ -12,11 +12,11 @@ local TITLE, QUEUES_TITLE, ERRORS_TITLE = "extended device statistics", "extende
 local LATENCIES = { "w_p50", "w_p99", "s_p50", "s_p99" }
 local OF_DISKS = { "r_p50", "r_p99", "w_p50", "w_p99", "rq_p50", "rq_p99", "wq_p50", "wq_p99" }
 local ERRORS = { "s/w", "h/w", "trn", "tot" }
--- Columns: title, width, format ("%.0f") and value, of what the line is about.
-local TTY = { { "tin", 3, nil, function(s) return s.tin end }, { "tout", 4, nil, function(s) return s.tout end } }
-local CPU = { { "us", 2, nil, function(s) return s.us end }, { "sy", 2, nil, function(s) return s.sy end },
-  { "dt", 2, nil, function(s) return s.dt end }, { "id", 2, nil, function(s) return s.id end } }
-local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2, nil, function(s) return s.st end } }
+-- Columns: title, width, format ("%.0f"), the field that they show of what the line is about, and a function that
+-- changes its value, if it is needed.
+local TTY = { { "tin", 3, nil, "tin" }, { "tout", 4, nil, "tout" } }
+local CPU = { { "us", 2, nil, "us" }, { "sy", 2, nil, "sy" }, { "dt", 2, nil, "dt" }, { "id", 2, nil, "id" } }
+local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2, nil, "st" } }
 local TTY_TITLE, CPU_TITLE = "   tty    ", "     cpu"
 local BLOCK, BLOCK_NAME, MOST_BLOCK_NAME = 14, 12, 13 -- columns of a block, where its name is centred, its name
 
@@ -32,28 +32,35 @@ local function blank(o, list)
   return (o.r or o.form) and list or add(list, { { "", 0 } })
 end
 
--- The columns of a device's figures; what belongs to a wait queue has no value where the system counts none. factor: of
--- rates, kilo: of bytes, see put_figures().
+-- How -I and -M change rates and bytes; nil: not at all.
+local function scales(o)
+  local rate = o.I and function(v, f) return v * f.seconds end or nil
+  return rate, o.M and function(v, f) return (rate and rate(v, f) or v) / 1024 end or rate
+end
+
+-- What belongs to a wait queue has no value where the system counts none.
+local function of_wait(v, f)
+  return f.has_wait and v or nil
+end
+
+-- The columns of a device's figures.
 local function figures_columns(o, both)
   local per, byte = o.I and "i" or "s", o.M and "M" or "k"
+  local rate, bytes = scales(o)
   local list = {
-    { "r/" .. per, 6, "%.1f", function(f, factor) return f.r_s * factor end },
-    { "w/" .. per, 6, "%.1f", function(f, factor) return f.w_s * factor end },
-    { byte .. "r/" .. per, 6, "%.1f", function(f, factor, kilo) return f.kr_s * factor / kilo end },
-    { byte .. "w/" .. per, 6, "%.1f", function(f, factor, kilo) return f.kw_s * factor / kilo end },
-    { "wait", 4, "%.1f", function(f) return f.has_wait and f.wait or nil end },
-    { "actv", 4, "%.1f", function(f) return f.actv end },
+    { "r/" .. per, 6, "%.1f", "r_s", rate }, { "w/" .. per, 6, "%.1f", "w_s", rate },
+    { byte .. "r/" .. per, 6, "%.1f", "kr_s", bytes }, { byte .. "w/" .. per, 6, "%.1f", "kw_s", bytes },
+    { "wait", 4, "%.1f", "wait", of_wait }, { "actv", 4, "%.1f", "actv" },
   }
   if both then
-    list[7] = { "wsvc_t", 6, "%.1f", function(f) return f.has_wait and f.wsvc_t or nil end }
-    list[8] = { "asvc_t", 6, "%.1f", function(f) return f.asvc_t end }
+    list[7], list[8] = { "wsvc_t", 6, "%.1f", "wsvc_t", of_wait }, { "asvc_t", 6, "%.1f", "asvc_t" }
   else
-    list[7] = { "svc_t", 6, "%.1f", function(f) return f.svc_t end }
+    list[7] = { "svc_t", 6, "%.1f", "svc_t" }
   end
-  list[#list + 1] = { "%w", 3, nil, function(f) return f.has_wait and f.w_pct or nil end }
-  list[#list + 1] = { "%b", 3, nil, function(f) return f.b_pct end }
-  for i, title in ipairs(o.latency and LATENCIES or o.percentiles and OF_DISKS or {}) do
-    list[#list + 1] = { title, 7, "%.3f", function(f) return f.latencies[i] or nil end }
+  list[#list + 1] = { "%w", 3, nil, "w_pct", of_wait }
+  list[#list + 1] = { "%b", 3, nil, "b_pct" }
+  for i, title in ipairs(o.latency and LATENCIES or {}) do
+    list[#list + 1] = { title, 7, "%.3f", "latencies", function(v) return v[i] or nil end }
   end
   return list
 end
@@ -76,9 +83,14 @@ local function put_blank(o, values, n)
 end
 
 -- Puts the values of columns behind n others.
-local function put_columns(columns, values, n, x, factor, kilo)
+local function put_columns(columns, values, n, x)
   for i = 1, #columns do
-    values[n + i] = columns[i][4](x, factor, kilo)
+    local column = columns[i]
+    local value, change = x[column[4]], column[5]
+    if change then
+      value = change(value, x)
+    end
+    values[n + i] = value
   end
   return n + #columns
 end
@@ -89,10 +101,6 @@ end
 
 local function put_cpus(o, values, n, system)
   return o.c and put_columns(o.steal and CPU_STEAL or CPU, values, put_blank(o, values, n), system) or n
-end
-
-local function put_figures(o, columns, values, n, f)
-  return put_columns(columns, values, n, f, o.I and f.seconds or 1, o.M and 1024 or 1)
 end
 
 -- Whether -z leaves a line out.
@@ -214,7 +222,7 @@ function M.write(out, self, system, errors, mounts)
     if row.ready and not (o.z and is_idle(row.figures, total)) then
       local name, values, n = name_of(self, row, mounts and mounts(row), soft), { unpack(self.room) }, 0
       n = not o.n and put(values, n, name) or self.joined and n or put_blank(o, values, n)
-      n = o.x and put_figures(o, self.figures, values, n, row.figures) or self.joined and n or put_blank(o, values, n)
+      n = o.x and put_columns(self.figures, values, n, row.figures) or self.joined and n or put_blank(o, values, n)
       if errors and self.joined and not o.n then
         n = put(values, n, hard, transport, total)
       elseif errors then
@@ -244,14 +252,13 @@ end
 -- The columns of a disk's block.
 local function block_columns(o)
   local per, byte = o.I and "i" or "s", o.M and "M" or "k"
+  local rate, bytes = scales(o)
   if o.D then
-    return { { "rp" .. per, 3, nil, function(f, factor) return f.r_s * factor end },
-      { "wp" .. per, 3, nil, function(f, factor) return f.w_s * factor end },
-      { "util", 4, "%.1f", function(f) return f.b_pct end } }
+    return { { "rp" .. per, 3, nil, "r_s", rate }, { "wp" .. per, 3, nil, "w_s", rate },
+      { "util", 4, "%.1f", "b_pct" } }
   end
-  return { { byte .. "p" .. per, 3, nil, function(f, factor, kilo) return f.kps * factor / kilo end },
-    { "tp" .. per, 3, nil, function(f, factor) return f.tps * factor end },
-    { "serv", 4, nil, function(f) return f.svc_t end } }
+  return { { byte .. "p" .. per, 3, nil, "kps", bytes }, { "tp" .. per, 3, nil, "tps", rate },
+    { "serv", 4, nil, "svc_t" } }
 end
 
 --- Prepares the line of terminals, a block per disk, and CPUs.
@@ -285,7 +292,7 @@ function M.short_line(self, system)
   local o, values = self.o, {}
   local n = put_terminals(o, values, 0, system)
   for _, row in ipairs(self.rows) do
-    n = row.ready and put_figures(o, self.block, values, n, row.figures) or n + #self.block
+    n = row.ready and put_columns(self.block, values, n, row.figures) or n + #self.block
     n = put_blank(o, values, n)
   end
   values[put_cpus(o, values, n, system) + 1] = ""
@@ -337,7 +344,7 @@ function M.rows(o, devices, system, errors, mounts)
     end
     if device.ready and not (o.z and is_idle(device.figures, total)) then
       local values = { device.label }
-      local n = put_figures(o, columns, values, 1, device.figures)
+      local n = put_columns(columns, values, 1, device.figures)
       n = errors and put(values, n, soft, hard, transport, total) or n
       n = o.names_hosts and put(values, n, device.host) or n
       n = o.latency and put(values, n, device.publisher) or n
