@@ -372,6 +372,22 @@ describe("kstatlua latency", function()
     end
   end)
 
+  it_counts("does with the two capabilities and the system calls of its service", function()
+    local allowed = run.shell("command -v systemd-analyze strace").status == 0
+      and require("support.unit").allowed_calls("packaging/kstat-latency.service")
+    if not allowed then
+      return "systemd-analyze or strace is not installed"
+    end
+    local r = run.shell(("KSTAT_DIR=%s setpriv --inh-caps=-all --bounding-set=-all,+bpf,+perfmon --no-new-privs "
+      .. "strace -f -o %s/calls %s/kstatlua latency --groups 0.05 3"):format(dir, dir, run.bin))
+    assert.same({ "", 0 }, { r.err, r.status })
+    local calls = require("support.unit").calls(dir .. "/calls")
+    for _, call in ipairs(calls) do
+      assert.truthy(allowed[call], call)
+    end
+    assert.is_truthy(table.concat(calls, " "):find("bpf", 1, true))
+  end)
+
   it_counts("says in one line that another one runs", function()
     start("exits")
     local second = run.run({ "kstatlua", "latency", "exits", env = { KSTAT_DIR = dir } })
