@@ -59,7 +59,7 @@ local function figures_columns(o, both)
   end
   list[#list + 1] = { "%w", 3, nil, "w_pct", of_wait }
   list[#list + 1] = { "%b", 3, nil, "b_pct" }
-  for i, title in ipairs(o.latency and LATENCIES or {}) do
+  for i, title in ipairs(o.latency and LATENCIES or o.percentiles and OF_DISKS or {}) do
     list[#list + 1] = { title, 7, "%.3f", "latencies", function(v) return v[i] or nil end }
   end
   return list
