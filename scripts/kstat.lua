@@ -6,7 +6,6 @@
 local clock = require("kstat.command.clock")
 local core = require("kstat.core")
 local opening = require("kstat.command.opening")
-local operand = require("kstat.command.operand")
 local past = require("kstat.base.past")
 local reader = require("kstat.base.options")
 local running = require("kstat.base.running")
@@ -340,7 +339,7 @@ local function check_names(ks, selectors, options, aggregations, matched)
     words:find("[%w\128-\255]")
   local number = (" " .. words):find(" %d") -- perhaps an interval with a wrong unit
   if not options.q and (matched == 0 and (person or word or number) or selectors[2] and (person or number)) then
-    for _, line in ipairs(operand.unmatched(ks, selectors, options)) do
+    for _, line in ipairs(require("kstat.command.operand").unmatched(ks, selectors, options)) do
       running.warn_later({ (person or line:find("^'") or line:find("; the unit of", 1, true)) and line or nil })
     end
   end
