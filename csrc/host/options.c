@@ -191,7 +191,7 @@ static const struct {
 	{ "Look", " kstat top use " },
 	{ "Reports", " arcstat devstat fsstat intrstat iostat listen mpstat nicstat prstat prtop vmstat " },
 	{ "The past", " convert diff record " },
-	{ "Serve", " exporter " },
+	{ "Serve", " exporter latency " },
 	{ "Scripts", "" },
 };
 

@@ -14,7 +14,7 @@
  *
  * A reader copies the word (commit a), then the buckets, then the word again (commit b) with the log. The buckets have
  * each update up to a, and none after b + 1, which may be under way. The entries from a + 1 to b say what
- * those buckets held at b, and entry b + 1, if it is there, what that bucket held before it. More updates than the log
+ * those buckets held at b, and entry b + 1, if it is whole, what that bucket is about to hold. More updates than the log
  * holds: the reader begins again. See source/segment/read_record.c.
  *
  * Atomic additions (to a bucket, a count, a sum, an extreme) would cost more, and a reader between two of them would

@@ -427,7 +427,7 @@ describe("a copy of the executable, without any file beside it", function()
     assert.equal(installed, list(dir .. "/bin/kstatlua"))
     assert.matches("\n  vmstat      threads, memory", installed)
     assert.equal("Look kstat top use\nReports arcstat devstat fsstat intrstat iostat listen mpstat nicstat prstat " ..
-      "prtop vmstat\nThe past convert diff record\nServe exporter\nScripts NAME\n",
+      "prtop vmstat\nThe past convert diff record\nServe exporter latency\nScripts NAME\n",
       (installed:gsub("\n  (%w+)[^\n]*", " %1"):gsub("^.-\n\n", ""):gsub("\n\n", "\n")))
   end)
 end)

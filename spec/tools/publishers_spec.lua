@@ -66,6 +66,9 @@ describe("what is published under the machine's names", function()
       return say(command, true) and select(2, say(command, true)):find("damaged.kseg", 1, true) ~= nil
     end
     assert.is_true(opens("kstat -p shop"))
+    if root then -- of root itself, a program may measure what is the machine's
+      run.shell(("chown -R 65534:65534 %s/seg"):format(dir))
+    end
     for _, command in ipairs({ "use 0.01 1", "use cpu disk 0.01 1", "devstat -c 1", "devstat -x -c 1", "top -b cpu",
       "top -b --view disks", "top -b --view processes", "top -b --view cgroups", "top -b --machine", "vmstat", "mpstat",
       "nicstat", "fsstat", "prstat -c 1 1", "intrstat 1 1", "listen", "arcstat" }) do

@@ -285,8 +285,8 @@ roll_forward(const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, ui
 
 /*
  * The update after commit `to` may have been under way when the buckets were copied: it counts if its entry is whole, as
- * whoever locks next commits it (ks_hist_finish()). While its entry is not whole its bucket is as it was; but an entry that is not whole may also be a later one in the same place, as
- * the word tells then. False if so.
+ * whoever locks next commits it (ks_hist_finish()). While its entry is not whole its bucket is as it was; but an entry
+ * that is not whole may also be a later one in the same place, as the word tells then. False if so.
  */
 static bool
 take_begun(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, uint32_t to,

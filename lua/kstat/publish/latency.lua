@@ -61,7 +61,7 @@ function latency_methods.add_counts(self, counts, sum)
   return core.add_counts(self.box, counts, check.integer(sum or 0, "sum", 0))
 end
 
-M.add_counts = latency_methods.add_counts
+M.add_counts = plain.add_counts
 
 local function check_time(self, name)
   if not self.is_time then
