@@ -48,7 +48,7 @@ describe("the example", function()
 
   it("latency.lua shows percentiles of its requests", function()
     local out = watch(lua("examples/latency.lua"),
-      { "kstat -pa 'count(requests), p50(requests), p99(requests)' -m latency" },
+      { "kstat -pa 'count(requests), p50(requests), p99(requests)' -m answers" },
       function(text) return number(text, "count%(requests%)") > 100 end)
     local p50 = tonumber(out:match("p50%(requests%)\t([%d.]+)\n"))
     local p99 = tonumber(out:match("p99%(requests%)\t([%d.]+)\n"))

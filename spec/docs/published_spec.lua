@@ -42,7 +42,8 @@ describe("kstatlua as it is published", function()
     run.shell(("chmod 755 %s; cd %s && mkdir -p proc sys && cp %s kstatlua && for file in $(ldd kstatlua | " ..
       "grep -o '/[^ ]*'); do mkdir -p .${file%%/*} && cp -L $file .$file; done"):format(root, root, run.quote(file)))
     run.write_file(root .. "/script", ("mount --rbind /proc proc && mount --rbind /sys sys && echo bare && " ..
-      "exec timeout 60 chroot %s . /kstatlua %s"):format(user and "--userspec=" .. user or "", command))
+      "PATH=$PATH:/usr/sbin:/sbin && exec timeout 60 chroot %s . /kstatlua %s")
+      :format(user and "--userspec=" .. user or "", command))
     local r = run.shell(("cd %s && unshare %s sh ./script"):format(root,
       run.shell("id -u").out == "0\n" and "-m" or "-rm"))
     local out = r.out:match("^bare\n(.*)$")
