@@ -150,7 +150,7 @@ has_name(const kstat_t *ksp, const struct name *name)
 	    (name->name == NULL || strcmp(name->name, ksp->ks_name) == 0);
 }
 
-/* The kstat at index i to i + 2, or NULL. kstat_lookup() takes the instance -1 for any. */
+/* The kstat at index i to i + 2, or NULL. The instance -1 is any, as in C, where there is none of that number. */
 static kstat_t *
 find_named(lua_State *L, const struct ks_lua_place *p, int i)
 {
@@ -167,6 +167,11 @@ find_named(lua_State *L, const struct ks_lua_place *p, int i)
 	} else {
 		ksp = ks_lua_first(p, &at);
 		while (ksp != NULL && !has_name(ksp, &name))
+			ksp = ks_lua_next(p, ksp, &at);
+	}
+	if (ksp == NULL && !name.any_instance && name.instance == -1) {
+		name.any_instance = true;
+		for (ksp = ks_lua_first(p, &at); ksp != NULL && !has_name(ksp, &name);)
 			ksp = ks_lua_next(p, ksp, &at);
 	}
 	if (ksp == NULL && may_lack(p)) {

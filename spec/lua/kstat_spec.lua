@@ -182,11 +182,17 @@ describe("a chain", function()
   it("says what it did not find", function()
     local k, message, errname = ks:lookup("sd", 77)
     assert.same({ nil, "no kstat sd:77:*", "ENOENT" }, { k, message, errname })
-    for _, name in ipairs({ { "s\0d" }, { "sd", 0.5 }, { "sd", 1e300 }, { "sd", -1 }, { ("x"):rep(1000) } }) do
+    for _, name in ipairs({ { "s\0d" }, { "sd", 0.5 }, { "sd", 1e300 }, { "sd", -2 }, { ("x"):rep(1000) } }) do
       assert.is_nil((ks:lookup(name[1], name[2])))
     end
     assert.matches("kstat_spec.*string expected", raised(function() local _ = ks:lookup({}) end))
     assert.matches("kstat_spec.*number expected", raised(function() local _ = ks:lookup("sd", "x") end))
+  end)
+
+  it("takes the instance -1 for any, where there is none of that number", function()
+    assert.equal(ks:lookup("sd"), ks:lookup("sd", -1))
+    assert.equal(ks:sample():lookup("sd").instance, ks:sample():lookup("sd", -1).instance)
+    assert.same({ nil, "no kstat nosuch:-1:*", "ENOENT" }, { ks:lookup("nosuch", -1) })
   end)
 
   it("finds negative instances", function()

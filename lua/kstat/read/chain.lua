@@ -403,7 +403,7 @@ end
 
 --- Finds one kstat, in constant time.
 -- @string[opt] module nil: any
--- @int[opt] instance nil: any
+-- @int[opt] instance nil: any; so is -1, as in C, where there is none of that number
 -- @string[opt] name nil: any
 -- @treturn kstat the first in the chain that matches, see kstat.kstat
 -- @fails "ENOENT"
