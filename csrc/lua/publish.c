@@ -155,13 +155,17 @@ box_create(lua_State *L)
 	return b->ksp != NULL ? 1 : ks_lua_fail(L);
 }
 
-/* Stores the n counts of the array at index i, which were checked. */
+/* Stores the n counts of the array at index i: all, or none where one of them is missing. */
 static void
 store_buckets(lua_State *L, uint64_t *buckets, size_t n, int i)
 {
 	for (size_t at = 0; buckets != NULL && at < n; at++) {
 		lua_rawgeti(L, i, (int)at + 1);
 		luaL_argcheck(L, lua_isnumber(L, -1) && lua_tonumber(L, -1) >= 0, i, "counts are whole numbers from 0 on");
+		lua_pop(L, 1);
+	}
+	for (size_t at = 0; buckets != NULL && at < n; at++) {
+		lua_rawgeti(L, i, (int)at + 1);
 		__atomic_store_n(&buckets[at], ks_lua_checkbits(L, -1), __ATOMIC_RELAXED);
 		lua_pop(L, 1);
 	}

@@ -225,6 +225,8 @@ box_add_counts(lua_State *L)
 	counts = ks_lua_newuserdata(L, ((size_t)most + 1) * sizeof(*counts));
 	for (int i = 0; i < (int)most; i++) {
 		lua_rawgeti(L, 2, i + 1);
+		if (lua_tonumber(L, -1) < 0)
+			return ks_lua_failwith(L, EINVAL, "counts[%d]: 0 or more expected, not %.14g", i + 1, lua_tonumber(L, -1));
 		counts[i] = lua_isnil(L, -1) ? 0 : ks_lua_checkbits(L, lua_gettop(L));
 		lua_pop(L, 1);
 	}

@@ -156,15 +156,16 @@ describe("pub:latency", function()
     assert.is_true(l:add_counts({ [5] = 10 }))
     assert.are.same({ 9 + 65, 1, 8, 0 }, sums(l))
     assert.are.equal(15, read(l):distribution().count)
-    for problem, counts in pairs({ ["has 12 buckets, not 13"] = { [13] = 1 }, ["2^63 values and more"] = { -1 },
-        ["array of counts expected"] = { 1, x = 1 } }) do
+    for problem, counts in pairs({ ["has 12 buckets, not 13"] = { [13] = 1 }, ["2^63 values and more"] = { 2 ^ 62, 2 ^ 62 },
+        ["counts[2]: 0 or more expected, not -1"] = { 1, -1 }, ["array of counts expected"] = { 1, x = 1 } }) do
       local ok, message, errname = l:add_counts(counts)
       assert.is_nil(ok)
       assert.truthy(message:find(problem, 1, true), message)
       assert.are.equal("EINVAL", errname)
     end
-    assert.error_matches(function() l:add_counts(7) end, "add_counts: table expected, got number")
-    assert.has_error(function() l:add_counts({ 0.5 }) end)
+    assert.error_matches(function() l:add_counts(7) end, "counts: table expected, got number")
+    assert.error_matches(function() l:add_counts({ 0, 0.5 }) end,
+      "counts%[2%]: number has no integer representation")
     assert.are.same({ 74, 1, 8, 0 }, sums(l))
     local h = assert(pub:histogram({ name = "counted", type = "log2" }))
     assert.is_true(h:add_counts({ 1, 2 }))

@@ -184,8 +184,8 @@ describe("a number", function()
       ["scale"] = { spec("scale"), "!!!+!!++!+!+!!" },
       ["shards"] = { of_named("shards"), "!!!EE!E!!+!+!!" },
       ["instance"] = { of_named("instance"), "!!!+!!!!!!!+!!" },
-      ["range_min"] = { linear("range_min"), "!!!+E!EE!E!+!!" },
-      ["stepping"] = { linear("stepping"), "!!!EE!EE!E!E!!" },
+      ["range_min"] = { linear("range_min"), "!!!+!!EE!E!+!!" },
+      ["stepping"] = { linear("stepping"), "!!!E!!EE!E!E!!" },
     })
   end)
 

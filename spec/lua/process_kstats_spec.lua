@@ -47,7 +47,11 @@ describe("a kstat of this process alone", function()
     assert.same({ 9, 8, 7, 6 }, k.buckets)
     assert.equal(30, k:distribution().count)
     assert.is_false(pcall(h.set_buckets, h, { 1, 2 }))
-    assert.is_false(pcall(h.set_buckets, h, { 1, 2, 3, -1 }))
+    assert.error_matches(function() h:set_buckets({ 1, 2, 3, -1 }) end,
+      "buckets%[4%]: 0 or more expected")
+    assert.is_false(pcall(h.set_buckets, h, { 1, nil, 3, 4 }))
+    ks:update()
+    assert.same({ 9, 8, 7, 6 }, k.buckets)
     spec.name, spec.buckets = "short", { 1, 2 }
     assert.same({ nil, "histogram: 2 buckets supplied, the layout has 4", "EINVAL" }, { own:histogram(spec) })
     local pub = assert(kstat.publish("notmine"))

@@ -101,6 +101,19 @@ function M.whole(value, what)
   return type(n) == "number" and n >= SIGNED_END and library.unsigned and library.unsigned(n) or n
 end
 
+--- An array of whole numbers, from `least` on where that is given.
+function M.counts(value, what, least)
+  if type(value) ~= "table" then
+    usage("%s: table expected, got %s", what, type(value))
+  end
+  for i, n in pairs(value) do
+    if type(n) ~= "number" or n % 1 ~= 0 or n < 0 or n >= SIGNED_END then
+      M.integer(n, ("%s[%s]"):format(what, tostring(i)), least)
+    end
+  end
+  return value
+end
+
 function M.header(pub, spec)
   local instance = spec.instance or 0
   if type(instance) ~= "number" or instance < 0 or instance % 1 ~= 0 or instance > 2147483647 then

@@ -24,7 +24,7 @@ histogram_methods.add_value = latency.add
 -- @treturn boolean true
 -- @function histogram:set_buckets
 function histogram_methods.set_buckets(self, counts)
-  return core.set_buckets(self.box, counts)
+  return core.set_buckets(self.box, check.counts(counts, "buckets", 0))
 end
 
 local function buckets_of(pub, spec)
@@ -32,7 +32,7 @@ local function buckets_of(pub, spec)
     check.usage("buckets: %s", pub.own and "table expected, got " .. type(spec.buckets) or
       "a published histogram counts itself: publish(name, { process = true }) is for those whose counts are given")
   end
-  return spec.buckets
+  return spec.buckets and check.counts(spec.buckets, "buckets", 0)
 end
 
 --- Adds values that were counted elsewhere, as `latency:add_counts` does.
@@ -72,9 +72,9 @@ function M.histogram(self, spec)
   local k, message, errname = object.create_bound(histogram_meta, self, spec, nil, core.histogram, {
     type = kind, meta = check.lookup(core.metatypes, spec.meta or "cnt", "histogram: meta"),
     scale = check.integer(spec.scale or 1, "scale", 0), md_flags = spec.fract and 1 or 0,
-    range_min = check.integer(spec.range_min or 0, "range_min"),
-    range_max = check.integer(spec.range_max or 0, "range_max"),
-    stepping = check.integer(spec.stepping or 0, "stepping"),
+    range_min = check.integer(spec.range_min or 0, "range_min", 0),
+    range_max = check.integer(spec.range_max or 0, "range_max", 0),
+    stepping = check.integer(spec.stepping or 0, "stepping", 0),
     desc = spec.desc, buckets = buckets_of(self, spec), flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
   })
   if not k then

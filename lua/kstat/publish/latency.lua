@@ -50,15 +50,13 @@ M.add = plain.add
 -- @tparam {integer,...} counts of the first bucket, of the second, …, as the statistic `buckets` has them
 -- @tparam[opt] integer sum of all these values; default: that of the middles of their buckets
 -- @treturn boolean true
--- @fails "EINVAL" more buckets than there are, one that no whole number is in, 2^63 values and more: nothing changes
+-- @fails "EINVAL" more buckets than there are, one that no whole number is in, a negative count, 2^63 values and more:
+-- nothing changes
 -- @usage local h = assert(kstat.publish("shop")):latency({ name = "answers", lowest = 1, highest = 16, scale = 0 })
 -- h:add_counts({ 0, 3, 0, 2 }, 9)  -- three times 1, and twice a number from 3 to 4
 -- @function latency:add_counts
 function latency_methods.add_counts(self, counts, sum)
-  if type(counts) ~= "table" then
-    check.usage("add_counts: table expected, got %s", type(counts))
-  end
-  return core.add_counts(self.box, counts, check.integer(sum or 0, "sum", 0))
+  return core.add_counts(self.box, check.counts(counts, "counts"), check.integer(sum or 0, "sum", 0))
 end
 
 M.add_counts = plain.add_counts
