@@ -111,6 +111,25 @@ describe("a wrong argument", function()
       select(2, pcall(chunk, ks:lookup("cpu", 0, "sys"))))
   end)
 
+  it("is of the script behind a tail call also where a chain is closed or a device is refused", function()
+    local ks, registry = assert(kstat.open("spec/vectors/kstat/host.jsonl")), kstat.devstat.registry()
+    local k = ks:lookup("sd")
+    ks:close()
+    for call, expected in pairs({
+      ["return o:sample()"] = "the kstat chain is closed",
+      ["return o:update()"] = "the kstat chain is closed",
+      ["for x in v.pairs(f) do return x end"] = "the kstat chain is closed",
+      ["return v.open(5)"] = "bad argument #1 to 'open' (string or table expected, got number)",
+      ["return v.devstat.open({ zzz = 1 })"] = "unknown source field 'zzz'",
+      ["return v.registry:new_entry({})"] = "name: a string of 1 to 15 bytes expected",
+    }) do
+      local message = script(call, ks, k, setmetatable({ registry = registry }, { __index = kstat }))
+      local place, said = message:match("^(%S+:%d+): (.*)")
+      assert.truthy(place == "script:2" or place and place:find("errors_spec.lua:", 1, true), message)
+      assert.equal(expected, said:sub(1, #expected))
+    end
+  end)
+
   it("in a table is answered with the fields that there are", function()
     for expected, call in pairs({
       ["unknown selector field 'zzz'; expected: 'class', 'instance', 'module', 'name', 'reads', 'statistic'"] =

@@ -39,7 +39,7 @@
 -- @table snapshot
 
 local core = require("kstat.core").devstat
-local kind_of = require("kstat.core").kind
+local kind_of, usage = require("kstat.core").kind, require("kstat.core").usage
 local open_kstats = require("kstat.read.chain").open
 local unknown = require("kstat.base.unknown")
 
@@ -48,29 +48,25 @@ local M = {}
 local reader = {}
 reader.__index = reader
 
--- Raises at the caller's caller unless `self` is of the class that the method belongs to.
+-- Raises unless `self` is of the class that the method belongs to.
 local function is_self(self, class, kind, name)
   if getmetatable(self) ~= class then
-    error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, type(self)), 3)
+    usage(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, type(self)))
   end
 end
 
-local function expected(i, name, what, got, level)
-  error(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, what, type(got)), level + 1)
+local function expected(i, name, what, got)
+  usage(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, what, type(got)))
 end
 
--- Opens a chain; mistakes are those of who called `name`, three calls up.
 local function open_chain(source, name)
   local kind = kind_of(source)
   if kind == "closed" then
-    error("the kstat chain is closed", 4)
+    usage("the kstat chain is closed")
   elseif source ~= nil and type(source) ~= "string" and type(source) ~= "table" then
-    expected(1, name, "chain, string or table", source, 4)
+    expected(1, name, "chain, string or table", source)
   end
-  -- pcall() is the caller: mistakes in the table are raised without a position.
-  local ok, chain, message, errname = pcall(open_kstats, source == nil and {} or source)
-  if not ok then error(chain, 4) end
-  return chain, message, errname
+  return open_kstats(source == nil and {} or source)
 end
 
 -- open(), for the public function of that name.
@@ -102,7 +98,7 @@ end
 -- @fails
 function reader:read()
   is_self(self, reader, "reader", "read")
-  if kind_of(self.chain) == "closed" then error("the kstat chain is closed", 2) end
+  if kind_of(self.chain) == "closed" then usage("the kstat chain is closed") end
   if self.own and not self.fresh then
     local ok, message, errname = self.chain:update()
     if not ok then return nil, message, errname end
@@ -144,7 +140,7 @@ M.device = core.device
 --   the time that they are divided by. `history` knows both
 function M.by_name(snapshot)
   if snapshot ~= nil and type(snapshot) ~= "table" then
-    expected(1, "by_name", "snapshot or array of devices", snapshot, 2)
+    expected(1, "by_name", "snapshot or array of devices", snapshot)
   end
   local known = {}
   for _, d in ipairs(snapshot and snapshot.devices or snapshot or {}) do known[d.name] = d end
@@ -178,8 +174,8 @@ end
 -- @treturn number seconds between the two; 0 if no time passed
 function history:previous(d, now)
   is_self(self, history, "history", "previous")
-  if not core.is_device(d) then expected(1, "previous", "device", d, 2) end
-  if type(now) ~= "table" or not now.snap_time then expected(2, "previous", "snapshot", now, 2) end
+  if not core.is_device(d) then expected(1, "previous", "device", d) end
+  if type(now) ~= "table" or not now.snap_time then expected(2, "previous", "snapshot", now) end
   local known = self.known[d.name]
   local created = d.creation_time
   if known and known.device.creation_time == created then
@@ -198,7 +194,7 @@ end
 -- @tparam snapshot snapshot
 function history:add(snapshot)
   is_self(self, history, "history", "add")
-  if type(snapshot) ~= "table" or not snapshot.snap_time then expected(1, "add", "snapshot", snapshot, 2) end
+  if type(snapshot) ~= "table" or not snapshot.snap_time then expected(1, "add", "snapshot", snapshot) end
   for _, d in ipairs(snapshot.devices) do
     self.known[d.name] = { device = d, snap_time = snapshot.snap_time }
   end
@@ -282,15 +278,15 @@ local ENTRY = { name = true, unit = true, block_size = true, type = true, interf
 -- @function registry:new_entry
 function registry:new_entry(fields)
   is_self(self, registry, "registry", "new_entry")
-  if type(fields) ~= "table" then expected(1, "new_entry", "table", fields, 2) end
+  if type(fields) ~= "table" then expected(1, "new_entry", "table", fields) end
   local name, unit, rest = fields.name, fields.unit or 0, {}
   for key, value in pairs(fields) do
-    if not ENTRY[key] then error(unknown.word("'new_entry': unknown field", tostring(key), ENTRY), 2) end
+    if not ENTRY[key] then usage(unknown.word("'new_entry': unknown field", tostring(key), ENTRY)) end
     rest[key] = key ~= "name" and key ~= "unit" and value or nil
   end
-  if type(name) ~= "string" or #name > 15 or name == "" then error("name: a string of 1 to 15 bytes expected", 2) end
+  if type(name) ~= "string" or #name > 15 or name == "" then usage("name: a string of 1 to 15 bytes expected") end
   if type(unit) ~= "number" or unit % 1 ~= 0 or unit < 0 or unit > 2147483647 then
-    error("unit: a whole number from 0 to 2^31-1 expected", 2)
+    usage("unit: a whole number from 0 to 2^31-1 expected")
   end
   local entry, message, errname = core.new_entry(self.core, name, unit, rest)
   return entry, message, errname
@@ -322,11 +318,11 @@ end
 local MODES = { add = true, only = true, remove = true, addonly = true }
 local OPTIONS = { names = true, match = true, mode = true, max = true, sort = true, previous = true }
 
--- Raises at the caller's caller unless it is a table whose items are as is(item) wants them; nil is none.
+-- Raises unless it is a table whose items are as is(item) wants them; nil is none.
 local function check_list(list, what, is, items)
-  if type(list) ~= "table" then error(("%s: table expected, got %s"):format(what, type(list)), 3) end
+  if type(list) ~= "table" then usage(("%s: table expected, got %s"):format(what, type(list))) end
   for i, item in ipairs(list) do
-    if not is(item) then error(("%s: %s expected, item %d is a %s"):format(what, items, i, type(item)), 3) end
+    if not is(item) then usage(("%s: %s expected, item %d is a %s"):format(what, items, i, type(item))) end
   end
 end
 
@@ -338,24 +334,24 @@ end
 
 -- The same for the options of select(), and what they may hold.
 local function check_options(options)
-  if type(options) ~= "table" then expected(2, "select", "table", options, 3) end
+  if type(options) ~= "table" then expected(2, "select", "table", options) end
   for key in pairs(options) do
-    if not OPTIONS[key] then error(unknown.word("'select': unknown option", tostring(key), OPTIONS), 3) end
+    if not OPTIONS[key] then usage(unknown.word("'select': unknown option", tostring(key), OPTIONS)) end
   end
   if options.mode ~= nil and not MODES[options.mode] then
-    error(unknown.word("unknown mode", options.mode, MODES), 3)
+    usage(unknown.word("unknown mode", options.mode, MODES))
   end
   if options.max ~= nil and not (type(options.max) == "number" and options.max >= 0) then
-    error("max: a number of 0 or more expected", 3)
+    usage("max: a number of 0 or more expected")
   end
   if options.max and options.max < math.huge and options.max % 1 ~= 0 then
-    error("max: number has no integer representation", 3)
+    usage("max: number has no integer representation")
   end
   if options.sort ~= nil and options.sort ~= "bytes" then
-    error("sort must be \"bytes\"", 3)
+    usage("sort must be \"bytes\"")
   end
   if options.previous ~= nil and type(options.previous) ~= "table" then
-    error("previous: table expected, got " .. type(options.previous), 3)
+    usage("previous: table expected, got " .. type(options.previous))
   end
 end
 

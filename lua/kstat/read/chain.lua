@@ -75,36 +75,36 @@ local function check_source(source)
   for key, value in pairs(source) do
     local kind = SOURCE_FIELDS[key]
     if not kind then
-      error(require("kstat.base.unknown").word("unknown source field", key, SOURCE_FIELDS), 3)
+      core.usage(require("kstat.base.unknown").word("unknown source field", key, SOURCE_FIELDS))
     elseif kind == "boolean" then
       if type(value) ~= "boolean" then
-        error(("source field '%s': boolean expected, got %s"):format(key, type(value)), 3)
+        core.usage(("source field '%s': boolean expected, got %s"):format(key, type(value)))
       end
     elseif kind == "processes" then
       if not is_of_processes(value) then
-        error(("source field '%s': true, an integer, a string or an array of them expected"):format(key), 3)
+        core.usage(("source field '%s': true, an integer, a string or an array of them expected"):format(key))
       end
     elseif kind == "users" then
       if not is_of_users(value) then
-        error(("source field '%s': a user's name, a number or an array of them expected"):format(key), 3)
+        core.usage(("source field '%s': a user's name, a number or an array of them expected"):format(key))
       end
     elseif kind == "number" then
       if type(value) ~= "number" or not (value > 0 and value <= 2147483647) then
-        error(("source field '%s': seconds above 0 expected, got %s"):format(key, tostring(value)), 3)
+        core.usage(("source field '%s': seconds above 0 expected, got %s"):format(key, tostring(value)))
       end
     elseif kind ~= "selectors" and type(value) ~= "string" and (type(value) ~= "number" or kind ~= "time") then
-      error(("source field '%s': string expected, got %s"):format(key, type(value)), 3)
+      core.usage(("source field '%s': string expected, got %s"):format(key, type(value)))
     end
   end
   local is_past = source.capture or source.from or source.to or source.at or source.host
   if source.at and (source.from or source.to) then
-    error("a source is the interval that ends at a time, or bounded by times, not both", 3)
+    core.usage("a source is the interval that ends at a time, or bounded by times, not both")
   end
   if is_past and (source.proc or source.sys) then
-    error("a source is the past or directories, not both", 3)
+    core.usage("a source is the past or directories, not both")
   end
   if source.machine and (source.published or source.trust ~= nil) then
-    error("machine: nobody else is heard, so that 'published' and 'trust' do not go with it", 3)
+    core.usage("machine: nobody else is heard, so that 'published' and 'trust' do not go with it")
   end
 end
 
@@ -154,7 +154,7 @@ function chain.open(source, asked)
   elseif type(source) == "string" then
     return core.open({ capture = source })
   elseif type(source) ~= "table" then
-    error("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")", 2)
+    core.usage("bad argument #1 to 'open' (string or table expected, got " .. type(source) .. ")")
   end
   check_source(source)
   local only, message, errname = only_of(source.only)
@@ -327,7 +327,7 @@ function methods.exposition(self, format, ...)
   if not expositions[format] then
     local what = format == nil and "the format" or "unknown format"
     local line = require("kstat.base.unknown").word(what, format, expositions)
-    error(("bad argument #1 to 'exposition' (%s)"):format(line), 2)
+    core.usage(("bad argument #1 to 'exposition' (%s)"):format(line))
   end
   local list, message, errname = object.selectors(self, ...)
   if list == false then
@@ -389,7 +389,7 @@ function methods.render(self, format, ...)
       end
     end
     local line = require("kstat.base.unknown").word("unknown format", format, all)
-    error(("bad argument #1 to 'render' (%s)"):format(line), 2)
+    core.usage(("bad argument #1 to 'render' (%s)"):format(line))
   end
   local list, message, errname = object.selectors(self, ...)
   if list == false then

@@ -126,12 +126,12 @@ function every.every(interval, count, options)
       core.fail(count, status)
     end
   elseif kind ~= "number" and not (kind == "string" and intervals.seconds(interval)) then
-    error("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")", 2)
+    core.usage("bad argument #1 to 'every' (number or table expected, got " .. kind .. ")")
   end
   options = options == nil and {} or options
   local message = check_options(options)
   if message then
-    error(message, 2)
+    core.usage(message)
   end
   local typed = interval
   local times
@@ -139,13 +139,13 @@ function every.every(interval, count, options)
   if not interval and kind == "table" then
     core.fail(times, 2) -- whoever typed the command line is told, and no line of the script blamed
   elseif not interval then
-    error(times, 2)
+    core.usage(times)
   end
   local list
   if options.select ~= nil then
     list, message = selector.list(options.select)
     if not list then
-      error(message, 2)
+      core.usage(message)
     end
   end
   local ks = options.chain
@@ -244,7 +244,7 @@ function every.every(interval, count, options)
       if core.kind(ks) ~= "chain" then
         ticks = nil
         core.looping(false)
-        error("the kstat chain is closed", 2)
+        core.usage("the kstat chain is closed")
       end
       local flushed
       flushed, failure = stdout.flush()

@@ -124,16 +124,16 @@ end
 local function check(k, method)
   local kind = core.kind(k)
   if kind == "closed" then
-    error("the kstat chain is closed", 3)
+    core.usage("the kstat chain is closed")
   elseif kind ~= "kstat" then
-    error(("calling '%s' on bad self (kstat expected, got %s)"):format(method, kind or type(k)), 3)
+    core.usage(("calling '%s' on bad self (kstat expected, got %s)"):format(method, kind or type(k)))
   end
 end
 
 -- pairs(k), as pairs() of Lua 5.2 and later and kstat.pairs() see it: what k:data() has.
 function core.kstat_meta.__pairs(k)
   local data, message = methods.data(k)
-  return next, data or error(message, 2), nil
+  return next, data or core.usage(message), nil
 end
 
 --- Iterates over the statistics in the order in which they are stored, without class and times.
@@ -146,7 +146,7 @@ function methods.stats(k)
   local names, values = {}, {}
   local n, message = core.list(k, names, values)
   if not n then
-    error(message, 2)
+    core.usage(message)
   end
   local i = 0
   return function()
@@ -189,7 +189,7 @@ if has_ffi then
   function methods.exact(k, statistic)
     check(k, "exact")
     if type(statistic) ~= "string" then
-      error("bad argument #1 to 'exact' (string expected, got " .. type(statistic) .. ")", 2)
+      core.usage("bad argument #1 to 'exact' (string expected, got " .. type(statistic) .. ")")
     end
     local upper, lower, signed = core.halves(k, statistic)
     if upper == nil and lower then

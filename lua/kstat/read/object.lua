@@ -28,9 +28,9 @@ local function check(x, kind, name)
   if is == kind then
     return
   elseif is == "closed" then
-    error("the kstat chain is closed", 3)
+    core.usage("the kstat chain is closed")
   end
-  error(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, is or type(x)), 3)
+  core.usage(("calling '%s' on bad self (%s expected, got %s)"):format(name, kind, is or type(x)))
 end
 object.check = check
 
@@ -125,7 +125,7 @@ function object.methods(kind)
     local kstats
     kstats, message, errname = core.select(self, list)
     if kstats == false then
-      error(message, 2)
+      core.usage(message)
     end
     return kstats, message, errname
   end
@@ -134,12 +134,12 @@ function object.methods(kind)
   local function found(self, ...)
     local list, message = object.selectors(self, ...)
     if list == false then
-      error(message, 3)
+      core.usage(message)
     end
     local kstats
     kstats, message = core.select(self, list)
     if not kstats then
-      error(message, 3)
+      core.usage(message)
     end
     return kstats, list
   end
@@ -185,7 +185,7 @@ function object.methods(kind)
   function methods.module(self, name)
     check(self, kind, "module")
     if type(name) ~= "string" then
-      error("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")", 2)
+      core.usage("bad argument #1 to 'module' (string expected, got " .. type(name) .. ")")
     end
     return (path.module(self, name, core.members)) -- no tail call: an error is to name the caller's line
   end
@@ -212,7 +212,7 @@ function object.install(meta, kind, methods, fields)
   end
 
   function meta.__newindex(_, key)
-    error(("a kstat %s has no field '%s' to set"):format(kind, tostring(key)), 2)
+    core.usage(("a kstat %s has no field '%s' to set"):format(kind, tostring(key)))
   end
 
   -- Modules by name, as pairs() of Lua 5.2 and later and kstat.pairs() see them.

@@ -23,8 +23,8 @@ for _ in pairs(setmetatable({}, { __pairs = function() return next, { true } end
 end
 
 local function refuse_assignment(_, key)
-  error(("statistics are read here: to write one, look up its kstat and call k:write{[%q] = value}"):format(
-    tostring(key)), 2)
+  core.usage(("statistics are read here: to write one, look up its kstat and call k:write{[%q] = value}"):format(
+    tostring(key)))
 end
 
 -- Undoes what a script did to a leaf.
@@ -138,7 +138,7 @@ function path.module(object, name, members)
   end
   local list, message = members(object, name)
   if list == false then
-    error(message, 3)
+    core.usage(message)
   elseif not list or not list[1] then
     return nil
   end

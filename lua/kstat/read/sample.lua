@@ -81,7 +81,7 @@ function difference.rate(self, spec)
   object.check(self, "difference", "rate")
   local sel, message = selector.compile(spec)
   if not sel then
-    error(message, 2)
+    core.usage(message)
   end
   local sum
   local names, values, list = {}, {}, { sel }

@@ -38,7 +38,7 @@ local selector = {}
 -- if it is a URI
 function selector.parse(text)
   if type(text) ~= "string" then
-    error("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")", 2)
+    core.usage("bad argument #1 to 'parse' (string expected, got " .. type(text) .. ")")
   end
   return core.operand(text)
 end
