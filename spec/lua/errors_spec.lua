@@ -112,9 +112,9 @@ describe("a wrong argument", function()
   end)
 
   it("is of the script behind a tail call also where a chain is closed or a device is refused", function()
-    local ks, registry = assert(kstat.open("spec/vectors/kstat/host.jsonl")), kstat.devstat.registry()
-    local k = ks:lookup("sd")
-    ks:close()
+    local closed, registry = assert(kstat.open("spec/vectors/kstat/host.jsonl")), kstat.devstat.registry()
+    local k = closed:lookup("sd")
+    closed:close()
     for call, expected in pairs({
       ["return o:sample()"] = "the kstat chain is closed",
       ["return o:update()"] = "the kstat chain is closed",
@@ -123,7 +123,7 @@ describe("a wrong argument", function()
       ["return v.devstat.open({ zzz = 1 })"] = "unknown source field 'zzz'",
       ["return v.registry:new_entry({})"] = "name: a string of 1 to 15 bytes expected",
     }) do
-      local message = script(call, ks, k, setmetatable({ registry = registry }, { __index = kstat }))
+      local message = script(call, closed, k, setmetatable({ registry = registry }, { __index = kstat }))
       local place, said = message:match("^(%S+:%d+): (.*)")
       assert.truthy(place == "script:2" or place and place:find("errors_spec.lua:", 1, true), message)
       assert.equal(expected, said:sub(1, #expected))

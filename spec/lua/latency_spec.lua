@@ -156,8 +156,9 @@ describe("pub:latency", function()
     assert.is_true(l:add_counts({ [5] = 10 }))
     assert.are.same({ 9 + 65, 1, 8, 0 }, sums(l))
     assert.are.equal(15, read(l):distribution().count)
-    for problem, counts in pairs({ ["has 12 buckets, not 13"] = { [13] = 1 }, ["2^63 values and more"] = { 2 ^ 62, 2 ^ 62 },
-        ["counts[2]: 0 or more expected, not -1"] = { 1, -1 }, ["array of counts expected"] = { 1, x = 1 } }) do
+    for problem, counts in pairs({ ["has 12 buckets, not 13"] = { [13] = 1 },
+        ["counts[2]: 0 or more expected, not -1"] = { 1, -1 }, ["2^63 values and more"] = { 2 ^ 62, 2 ^ 62 },
+        ["array of counts expected"] = { 1, x = 1 } }) do
       local ok, message, errname = l:add_counts(counts)
       assert.is_nil(ok)
       assert.truthy(message:find(problem, 1, true), message)
