@@ -62,6 +62,11 @@ describe("at the prompt", function()
     assert.matches("\nfunction pub:histogram\n", session("help 'histogram'\n").out)
     assert.matches("^Opens the list of devices", session("help(kstat.devstat.open)\n").out)
     assert.matches("\nfunction k:rate\n", session("k = kstat.open():lookup('app')\nhelp(k.rate)\n").out)
+    for _, name in ipairs({ "kstat.open", "kstat.devstat.open" }) do
+      assert.equal(session("help(" .. name .. ")\n").out, session("help '" .. name .. "'\n").out)
+    end
+    assert.matches("^One statistic, .*\nfunction k:get\n$", session("help 'k:get'\n").out)
+    assert.matches("^Finds one kstat.*\nfunction x:lookup\n$", session("help 'ks:lookup'\n").out)
     assert.equal("no help about 'nothing' here; help alone says how to begin\n", session("help 'nothing'\n").out)
   end)
 

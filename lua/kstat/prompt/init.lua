@@ -186,12 +186,37 @@ local function add_sources(list, directory)
   return list
 end
 
+-- Prints the comments of the functions of this name, behind what the pattern `of` matches, in these sources.
+local function print_comments(paths, of, name)
+  local found = false
+  for _, path in ipairs(paths) do
+    local block = ""
+    for line in io.lines(path) do
+      if not line:find("^%-%-") or line:find("^%-%-%-") then
+        if (block .. "\n" .. line):find("[@\n]function [^\n(]*" .. of .. name:gsub("%W", "%%%0") .. "%f[^%w_]") then
+          print((block:gsub("@t?(%l+)", "%1")))
+          found = true
+        end
+        block = line:find("^%-%-%- ") and line:sub(5) or ""
+      else
+        block = block ~= "" and block .. "\n" .. line:sub(4) or ""
+      end
+    end
+  end
+  return found
+end
+
 -- Prints the comments of a function, or of all of this name, in the sources of the module.
 local function explain(what)
-  local name, of, found, own = tostring(what), "[.:]", false, nil -- own: its file
+  local member = kstat -- the text "kstat.open" is kstat.open
+  for word in (type(what) == "string" and what:match("^kstat%.(.+)") or ""):gmatch("[^.]+") do
+    member = type(member) == "table" and member[word] or nil
+  end
+  what = type(member) == "function" and member or what
+  local name, of, own = tostring(what), "[.:]", nil -- own: its file
   local function look(list, qualifier, path)
-    for key, member in pairs(list) do
-      if member == what then
+    for key, value in pairs(list) do
+      if value == what then
         name, of, own = key, qualifier, path
       end
     end
@@ -206,21 +231,10 @@ local function explain(what)
     look(methods, ":")
   end
   local folder = (package.searchpath("kstat", package.path) or ""):match("^(.*)/[^/]*$")
-  for _, path in ipairs(own and { own } or folder and add_sources({}, folder) or {}) do
-    local block = ""
-    for line in io.lines(path) do
-      if not line:find("^%-%-") or line:find("^%-%-%-") then
-        if (block .. "\n" .. line):find("[@\n]function [^\n(]*" .. of .. name:gsub("%W", "%%%0") .. "%f[^%w_]") then
-          print((block:gsub("@t?(%l+)", "%1")))
-          found = true
-        end
-        block = line:find("^%-%-%- ") and line:sub(5) or ""
-      else
-        block = block ~= "" and block .. "\n" .. line:sub(4) or ""
-      end
-    end
-  end
-  if not found then
+  local paths = own and { own } or folder and add_sources({}, folder) or {}
+  local method = type(what) == "string" and what:match("[%w_]:([%w_]+)$") -- of an object, which is called as one likes
+  if not print_comments(paths, method and "%f[%w]" or of, name) and
+    not (method and print_comments(paths, ":", method)) then
     print("no help about '" .. name .. "' here; help alone says how to begin")
   end
 end
