@@ -60,3 +60,21 @@ describe("the table of the core's functions in the reference", function()
     end
   end)
 end)
+
+describe("a name of the module", function()
+  it("stands in the pages for scripts as it is called", function()
+    local names, unknown = 0, {}
+    for _, page in ipairs({ "scripting.md", "scripting-reference.md", "publishing-from-lua.md", "from-perl.md" }) do
+      for name in run.read_file("doc/" .. page):gmatch("kstat(%.[%a_][%w_.]*)") do
+        local member = require("kstat")
+        for word in name:gmatch("[%w_]+") do
+          local is, part = pcall(require, "kstat." .. word)
+          member = type(member) == "table" and member[word] or is and part or nil
+        end
+        names, unknown[#unknown + 1] = names + 1, not member and page .. ": kstat" .. name or nil
+      end
+    end
+    assert.truthy(names > 50)
+    assert.same({}, unknown)
+  end)
+end)
