@@ -98,6 +98,8 @@ function kstat.pairs(x)
   local meta = metatables[core.kind(x)]
   if meta then
     return meta.__pairs(x)
+  elseif type(x) ~= "table" and type(x) ~= "userdata" then
+    core.usage("bad argument #1 to 'pairs' (table expected, got " .. type(x) .. ")")
   end
   return pairs(x)
 end

@@ -119,6 +119,7 @@ describe("a wrong argument", function()
       ["return o:sample()"] = "the kstat chain is closed",
       ["return o:update()"] = "the kstat chain is closed",
       ["for x in v.pairs(f) do return x end"] = "the kstat chain is closed",
+      ["for x in v.pairs(5) do return x end"] = "bad argument #1 to 'pairs' (table expected, got number)",
       ["return v.open(5)"] = "bad argument #1 to 'open' (string or table expected, got number)",
       ["return v.devstat.open({ zzz = 1 })"] = "unknown source field 'zzz'",
       ["return v.registry:new_entry({})"] = "name: a string of 1 to 15 bytes expected",
