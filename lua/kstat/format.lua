@@ -97,14 +97,14 @@ end
 -- @function kstat.format
 return function(format, ...)
   if type(format) ~= "string" then
-    error("bad argument #1 to 'format' (string expected, got " .. type(format) .. ")", 2)
+    core.usage("bad argument #1 to 'format' (string expected, got " .. type(format) .. ")")
   end
   local values, at = { ... }, 0
   return (format:gsub("%%([%-+ #0]*)(%d*)(%.?%d*)(.?)", function(flags, width, precision, letter)
     if letter == "%" then
       return "%"
     elseif letter == "" or not ("diuxXocsqeEfFgGaA"):find(letter, 1, true) then
-      error(("bad argument #1 to 'format' (unknown directive '%%%s')"):format(letter), 4)
+      core.usage(("bad argument #1 to 'format' (unknown directive '%%%s')"):format(letter))
     end
     at = at + 1
     return one(flags, width, precision, letter == "F" and "f" or letter, values[at])

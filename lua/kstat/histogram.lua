@@ -27,7 +27,7 @@ end
 -- @fails if it is no histogram
 function histogram.counts(k)
   if core.kind(k) ~= "kstat" then
-    error("bad argument #1 to 'counts' (kstat expected, got " .. (core.kind(k) or type(k)) .. ")", 2)
+    core.usage("bad argument #1 to 'counts' (kstat expected, got " .. (core.kind(k) or type(k)) .. ")")
   end
   local d, message, errname = k:distribution()
   if not d then
@@ -44,7 +44,7 @@ end
 -- @usage local p50, p99 = kstat.histogram.quantiles(kstat.histogram.counts(h), 0.5, 0.99) -- h: a published histogram
 function histogram.quantiles(h, ...)
   if type(h) ~= "table" or core.kind(h.distribution) ~= "distribution" then
-    error("bad argument #1 to 'quantiles' (what kstat.histogram.counts() returns expected, got " .. type(h) .. ")", 2)
+    core.usage("bad argument #1 to 'quantiles' (what kstat.histogram.counts() returns expected, got " .. type(h) .. ")")
   end
   return h.distribution:quantile(...)
 end

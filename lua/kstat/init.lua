@@ -46,7 +46,7 @@ kstat.every = every.every
 -- if status then return status end
 function kstat.usage(arg, arguments)
   if type(arg) ~= "table" then
-    error("bad argument #1 to 'usage' (table expected, got " .. type(arg) .. ")", 2)
+    core.usage("bad argument #1 to 'usage' (table expected, got " .. type(arg) .. ")")
   end
   return require("kstat.base.options").usage(arg, arguments)
 end

@@ -59,30 +59,30 @@ local OPTIONS = {
   heatmap = { rows = true, most = true, title = true, width = true, utf8 = true },
 }
 
--- Raises at a level if a function is given an option that it does not take.
-local function check_names(options, name, level)
+-- Raises if a function is given an option that it does not take.
+local function check_names(options, name)
   for key in pairs(options) do
     if not OPTIONS[name][key] then
       local line = require("kstat.base.unknown").word("unknown option", tostring(key), OPTIONS[name])
-      error(("'%s': %s"):format(name, line), level + 1)
+      core.usage(("'%s': %s"):format(name, line))
     end
   end
 end
 
 -- The options of a function with `utf8` and `width` decided.
-local function decide(options, name, level)
+local function decide(options, name)
   if options ~= nil and type(options) ~= "table" then
-    error("options: table expected, got " .. type(options), level + 1)
+    core.usage("options: table expected, got " .. type(options))
   end
   options = options or {}
-  check_names(options, name, level + 1)
+  check_names(options, name)
   local terminal = (options.utf8 == nil or options.width == nil) and picture.terminal()
   local utf8, width = options.utf8, options.width
   if utf8 == nil then
     utf8 = terminal.utf8
   end
   if width ~= nil and not whole_width(width) then
-    error(("option 'width': a number of columns above 0 expected, got %s"):format(tostring(width)), level + 1)
+    core.usage(("option 'width': a number of columns above 0 expected, got %s"):format(tostring(width)))
   end
   return utf8, whole_width(width) or terminal.width, options
 end
@@ -125,10 +125,10 @@ end
 -- @treturn string
 function picture.sparkline(values, options)
   if type(values) ~= "table" then
-    error("bad argument #1 to 'sparkline' (table expected, got " .. type(values) .. ")", 2)
+    core.usage("bad argument #1 to 'sparkline' (table expected, got " .. type(values) .. ")")
   end
   local utf8, width
-  utf8, width, options = decide(options, "sparkline", 2)
+  utf8, width, options = decide(options, "sparkline")
   local n = options.n or #values
   local least, most = extremes(values, n)
   local low = options.low or math.min(0, least or 0)
@@ -149,10 +149,10 @@ end
 -- @tparam[opt] table options `utf8` (boolean: more than ASCII)
 -- @treturn string padded to width
 function picture.bar(value, most, width, options)
-  local utf8 = decide(options, "bar", 2)
+  local utf8 = decide(options, "bar")
   width = whole_width(width)
   if not width then
-    error("bad argument #3 to 'bar' (a number of columns above 0 expected)", 2)
+    core.usage("bad argument #3 to 'bar' (a number of columns above 0 expected)")
   end
   local share = 0
   value, most = number(value), number(most)
@@ -181,16 +181,16 @@ end
 -- @treturn string lines
 function picture.bars(rows, options)
   if type(rows) ~= "table" then
-    error("bad argument #1 to 'bars' (table expected, got " .. type(rows) .. ")", 2)
+    core.usage("bad argument #1 to 'bars' (table expected, got " .. type(rows) .. ")")
   end
   local utf8, width
-  utf8, width, options = decide(options, "bars", 2)
+  utf8, width, options = decide(options, "bars")
   local format = options.format or "%g"
   local texts, values = {}, {}
   local label_width, text_width = 0, 0
   for i, row in ipairs(rows) do
     if type(row) ~= "table" then
-      error(("bad argument #1 to 'bars' (row %d: table expected, got %s)"):format(i, type(row)), 2)
+      core.usage(("bad argument #1 to 'bars' (row %d: table expected, got %s)"):format(i, type(row)))
     end
     local v = number(row[2])
     values[i] = v
@@ -234,9 +234,9 @@ heatmap.__index = heatmap
 -- io.write(map:text())
 function picture.heatmap(options)
   if type(options) ~= "table" or type(options.rows) ~= "table" or #options.rows == 0 then
-    error("bad argument #1 to 'heatmap' (table with rows expected)", 2)
+    core.usage("bad argument #1 to 'heatmap' (table with rows expected)")
   end
-  check_names(options, "heatmap", 2)
+  check_names(options, "heatmap")
   return setmetatable({ options = options, columns = {} }, heatmap)
 end
 
@@ -245,7 +245,7 @@ end
 -- @function map:add
 function heatmap:add(counts)
   if type(counts) ~= "table" then
-    error("bad argument #1 to 'add' (table expected, got " .. type(counts) .. ")", 2)
+    core.usage("bad argument #1 to 'add' (table expected, got " .. type(counts) .. ")")
   end
   local column = {}
   for i = 1, #self.options.rows do
@@ -263,7 +263,7 @@ end
 -- @function map:text
 function heatmap:text()
   local options = self.options
-  local utf8, width = decide(options, "heatmap", 2)
+  local utf8, width = decide(options, "heatmap")
   local label_width = 0
   for _, label in ipairs(options.rows) do
     label_width = math.max(label_width, columns_of(tostring(label)))

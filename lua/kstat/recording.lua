@@ -27,7 +27,7 @@ end
 
 local function check_path(path, name)
   if type(path) ~= "string" then
-    error(("bad argument #1 to '%s' (string expected, got %s)"):format(name, type(path)), 3)
+    core.usage(("bad argument #1 to '%s' (string expected, got %s)"):format(name, type(path)))
   end
 end
 

@@ -29,31 +29,31 @@
 -- @table flags
 
 local core = require("kstat.core").stats
+local usage = require("kstat.core").usage
 local unknown = require("kstat.base.unknown")
 
 local stats = {}
 
 -- Constructors ------------------------------------------------------------------------
 
-local function bad(level, i, name, expected, v)
-  error(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, expected, type(v) == "number" and
-    tostring(v) or type(v)), level + 1)
+local function bad(i, name, expected, v)
+  usage(("bad argument #%d to '%s' (%s expected, got %s)"):format(i, name, expected, type(v) == "number" and
+    tostring(v) or type(v)))
 end
 
 local function number(v, i, name)
-  if type(v) ~= "number" then bad(3, i, name, "number", v) end
-  if v ~= v or v == math.huge or v == -math.huge then bad(3, i, name, "finite number", v) end
+  if type(v) ~= "number" then bad(i, name, "number", v) end
+  if v ~= v or v == math.huge or v == -math.huge then bad(i, name, "finite number", v) end
   return v
 end
 
 local MOST = 2 ^ 53 -- steps: exact in every Lua
 
 -- A whole number of a range; its type may be either of Lua's.
-local function whole(v, i, name, least, most, level)
-  level = level or 3
-  if type(v) ~= "number" then bad(level, i, name, "number", v) end
+local function whole(v, i, name, least, most)
+  if type(v) ~= "number" then bad(i, name, "number", v) end
   if not (v >= least and v <= most) or v % 1 ~= 0 then
-    bad(level, i, name, ("whole number from %d to %.0f"):format(least, most), v)
+    bad(i, name, ("whole number from %d to %.0f"):format(least, most), v)
   end
   return v
 end
@@ -61,11 +61,11 @@ end
 -- A table of booleans, all of them known; nil: none.
 local function flags_of(options, i, name, known)
   if options == nil then return {} end
-  if type(options) ~= "table" then bad(3, i, name, "table", options) end
+  if type(options) ~= "table" then bad(i, name, "table", options) end
   for key, value in pairs(options) do
-    if not known[key] then error(unknown.word(("'%s': unknown option"):format(name), tostring(key), known), 3) end
+    if not known[key] then usage(unknown.word(("'%s': unknown option"):format(name), tostring(key), known)) end
     if type(value) ~= "boolean" then
-      error(("option '%s' of '%s': boolean expected, got %s"):format(key, name, type(value)), 3)
+      usage(("option '%s' of '%s': boolean expected, got %s"):format(key, name, type(value)))
     end
   end
   return options
@@ -73,7 +73,7 @@ end
 
 -- Fractional bits of fixed-point values.
 local function precision(v, i, name)
-  return v ~= nil and whole(v, i, name, 0, 64, 4) or nil
+  return v ~= nil and whole(v, i, name, 0, 64) or nil
 end
 
 --- The sum of the values. It wraps as the VOI's type does; a fixed-point sum that would
@@ -108,16 +108,16 @@ stats.UBOUND_INF = "ubound_inf" -- one more bucket, above the last
 -- Enters flags: one of the two, or a list of them; prec may follow in the table: { prec = 8 }.
 local function with_flags(spec, flags, i, name)
   if type(flags) == "string" then flags = { flags } end
-  if flags ~= nil and type(flags) ~= "table" then bad(3, i, name, "flag or table of flags", flags) end
+  if flags ~= nil and type(flags) ~= "table" then bad(i, name, "flag or table of flags", flags) end
   for key, f in pairs(flags or {}) do
     if key == "prec" then
       if type(f) ~= "number" or not (f >= 0 and f <= 64) or f % 1 ~= 0 then
-        error(("prec of '%s': whole number from 0 to 64 expected, got %s"):format(name, tostring(f)), 3)
+        usage(("prec of '%s': whole number from 0 to 64 expected, got %s"):format(name, tostring(f)))
       end
       spec.prec = f
     elseif f ~= stats.LBOUND_INF and f ~= stats.UBOUND_INF then
-      error(unknown.word("unknown histogram flag", tostring(type(key) == "number" and f or key),
-        { lbound_inf = true, ubound_inf = true, prec = true }), 3)
+      usage(unknown.word("unknown histogram flag", tostring(type(key) == "number" and f or key),
+        { lbound_inf = true, ubound_inf = true, prec = true }))
     else
       spec[f] = true
     end
@@ -149,17 +149,17 @@ local linexp = scheme_of("LINEXP", "nlinsteps", "stepbase")
 local function usr(kind, name)
   local ranges = kind:find("^DR") ~= nil
   return function(buckets, flags)
-    if type(buckets) ~= "table" then bad(2, 1, name, "table of buckets", buckets) end
+    if type(buckets) ~= "table" then bad(1, name, "table of buckets", buckets) end
     local list = {}
     for i, b in ipairs(buckets) do
       local lb, ub = b, b
       if ranges then
-        if type(b) ~= "table" then error(("bucket %d of '%s': {lb, ub} expected"):format(i, name), 2) end
+        if type(b) ~= "table" then usage(("bucket %d of '%s': {lb, ub} expected"):format(i, name)) end
         lb, ub = b[1], b[2]
       end
       local fine = type(lb) == "number" and type(ub) == "number" and (not ranges or lb < ub)
       if not fine then
-        error(("bucket %d of '%s': %s expected"):format(i, name, ranges and "{lb, ub} with lb < ub" or "number"), 2)
+        usage(("bucket %d of '%s': %s expected"):format(i, name, ranges and "{lb, ub} with lb < ub" or "number"))
       end
       list[i] = { lb, ub }
     end
@@ -256,7 +256,7 @@ stats.tdgstclust32 = tdgst("TDGSTCLUST32", "tdgstclust32")
 function stats.tdgst_error_bound(nctds, samples, q)
   nctds = whole(nctds, 1, "tdgst_error_bound", 1, 4094)
   samples = whole(samples, 2, "tdgst_error_bound", 0, MOST)
-  if type(q) ~= "number" or not (q >= 0 and q <= 1) then bad(2, 3, "tdgst_error_bound", "number from 0 to 1", q) end
+  if type(q) ~= "number" or not (q >= 0 and q <= 1) then bad(3, "tdgst_error_bound", "number from 0 to 1", q) end
   return core.error_bound(nctds, samples, q)
 end
 
@@ -276,7 +276,7 @@ end
 
 local function is_template(t, name)
   if getmetatable(t) ~= template then
-    error(("calling '%s' on bad self (template expected, got %s)"):format(name, type(t)), 3)
+    usage(("calling '%s' on bad self (template expected, got %s)"):format(name, type(t)))
   end
   return t
 end
@@ -294,7 +294,7 @@ end
 -- @fails "EINVAL", "ENOMEM"
 function stats.template(name)
   if type(name) ~= "string" then
-    error(("bad argument #1 to 'template' (string expected, got %s)"):format(type(name)), 2)
+    usage(("bad argument #1 to 'template' (string expected, got %s)"):format(type(name)))
   end
   return wrap(core.tpl_alloc(name))
 end
@@ -304,7 +304,7 @@ end
 -- @treturn template
 -- @fails "ESRCH"
 function stats.find(spec)
-  if type(spec) ~= "string" then bad(2, 1, "find", "string", spec) end
+  if type(spec) ~= "string" then bad(1, "find", "string", spec) end
   return wrap(core.tpl_fetch(spec))
 end
 
@@ -331,11 +331,11 @@ end
 function template:add_voi(id, name, dtype, list, options)
   is_template(self, "add_voi")
   id = whole(id, 1, "add_voi", 0, 32767)
-  if type(name) ~= "string" then bad(2, 2, "add_voi", "string", name) end
-  if type(dtype) ~= "string" then bad(2, 3, "add_voi", "string", dtype) end
-  if type(list) ~= "table" then bad(2, 4, "add_voi", "table of statistics", list) end
+  if type(name) ~= "string" then bad(2, "add_voi", "string", name) end
+  if type(dtype) ~= "string" then bad(3, "add_voi", "string", dtype) end
+  if type(list) ~= "table" then bad(4, "add_voi", "table of statistics", list) end
   if not dtypes[dtype] and not dtype:find("^%u") then
-    error(unknown.word("'add_voi': unknown type", dtype, dtypes), 2)
+    usage(unknown.word("'add_voi': unknown type", dtype, dtypes))
   end
   local relupdate = flags_of(options, 5, "add_voi", { relupdate = true }).relupdate == true
   local ok, message, code = core.tpl_add(self.slot, id, name, dtypes[dtype] or dtype, list, relupdate)
@@ -373,7 +373,7 @@ local metatable_of = debug.getmetatable
 -- Raises at the caller's caller unless `self` is a blob.
 local function is_blob(self, name)
   if metatable_of(self) ~= core.metatable then
-    error(("calling '%s' on bad self (blob expected, got %s)"):format(name, type(self)), 3)
+    usage(("calling '%s' on bad self (blob expected, got %s)"):format(name, type(self)))
   end
   return self
 end
@@ -412,15 +412,15 @@ if has_ffi then
   local update_uint = ffi.cast("int (*)(void *, int32_t, uint64_t, bool)", core.update_uint)
   local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
   local metatable, EINVAL = core.metatable, core.EINVAL
-  local getmt, type, error, tobit = debug.getmetatable, type, error, require("bit").tobit
+  local getmt, type, tobit = debug.getmetatable, type, require("bit").tobit
 
   -- Off the trace: other numbers and errors. err: of the update, which is done once only, whatever came of it.
   local function other(self, id, v, rel, err)
     if not err then
       local name = rel and "add" or "update"
       id = type(id) == "string" and (tonumber(id) or self:id(id)) or id
-      if type(id) ~= "number" then bad(3, 1, name, "number", id) end
-      if id % 1 ~= 0 then bad(3, 1, name, "whole number", id) end
+      if type(id) ~= "number" then bad(1, name, "number", id) end
+      if id % 1 ~= 0 then bad(1, name, "whole number", id) end
       if tobit(id) ~= id then id = -1 end
       if ffi.istype(uint64, v) then
         err = update_uint(self, id, v, rel)
@@ -428,12 +428,12 @@ if has_ffi then
         err = update_int(self, id, v, rel)
       else
         local n = type(v) ~= "cdata" and tonumber(v)
-        if not n then bad(3, 2, name, "number", v) end
+        if not n then bad(2, name, "number", v) end
         err = update_dbl(self, id, n, rel)
       end
     end
     if err == 0 then return true end
-    if err == EINVAL and self:id(0) then error("no such VOI, or not one for this update", 3) end
+    if err == EINVAL and self:id(0) then usage("no such VOI, or not one for this update") end
     return self:failed(err)
   end
 
@@ -443,7 +443,7 @@ if has_ffi then
   end
 
   function blob:update(id, v)
-    if getmt(self) ~= metatable then error("bad self (blob expected)", 2) end
+    if getmt(self) ~= metatable then usage("bad self (blob expected)") end
     local err
     if type(id) == "number" and tobit(id) == id and type(v) == "number" then
       err = update_dbl(self, id, v, false)
@@ -453,7 +453,7 @@ if has_ffi then
   end
 
   function blob:add(id, v)
-    if getmt(self) ~= metatable then error("bad self (blob expected)", 2) end
+    if getmt(self) ~= metatable then usage("bad self (blob expected)") end
     local err
     if type(id) == "number" and tobit(id) == id and type(v) == "number" then
       err = update_dbl(self, id, v, true)
@@ -560,7 +560,7 @@ end
 function blob:tostring(format, options)
   is_blob(self, "tostring")
   if format ~= nil and format ~= "freeform" and format ~= "json" then
-    error("bad argument #1 to 'tostring' (freeform or json expected)", 2)
+    usage("bad argument #1 to 'tostring' (freeform or json expected)")
   end
   options = flags_of(options, 2, "tostring", { meta = true, objdump = true })
   return self:text(format == "json", options.objdump == true, options.meta == true)
@@ -575,9 +575,9 @@ end
 function blob:stat_tostring(id, stat, format)
   is_blob(self, "stat_tostring")
   if format ~= nil and format ~= "freeform" and format ~= "json" then
-    error("bad argument #3 to 'stat_tostring' (freeform or json expected)", 2)
+    usage("bad argument #3 to 'stat_tostring' (freeform or json expected)")
   elseif id == nil then
-    error("bad argument #1 to 'stat_tostring' (integer or name expected, got nil)", 2)
+    usage("bad argument #1 to 'stat_tostring' (integer or name expected, got nil)")
   end
   return self:text(format == "json", false, false, id, stat)
 end
@@ -611,8 +611,8 @@ stats.rates = core.rates
 -- `stats.roll(rates, address .. "        ")`
 -- @treturn template|nil nil: none this time
 function stats.roll(rates, seed)
-  if type(rates) ~= "table" then bad(2, 1, "roll", "table of rates", rates) end
-  if seed ~= nil and type(seed) ~= "string" then bad(2, 2, "roll", "string", seed) end
+  if type(rates) ~= "table" then bad(1, "roll", "table of rates", rates) end
+  if seed ~= nil and type(seed) ~= "string" then bad(2, "roll", "string", seed) end
   local slot = core.roll(rates, seed)
   return slot and wrap(slot)
 end

@@ -111,7 +111,7 @@ describe("a wrong argument", function()
       select(2, pcall(chunk, ks:lookup("cpu", 0, "sys"))))
   end)
 
-  it("is of the script behind a tail call also where a chain is closed or a device is refused", function()
+  it("is of the script behind a tail call also where something is closed, and in every part of the module", function()
     local closed, registry = assert(kstat.open("spec/vectors/kstat/host.jsonl")), kstat.devstat.registry()
     local k = closed:lookup("sd")
     closed:close()
@@ -122,6 +122,12 @@ describe("a wrong argument", function()
       ["for x in v.pairs(5) do return x end"] = "bad argument #1 to 'pairs' (table expected, got number)",
       ["return v.open(5)"] = "bad argument #1 to 'open' (string or table expected, got number)",
       ["return v.devstat.open({ zzz = 1 })"] = "unknown source field 'zzz'",
+      ["return v.stats.template('x'):add_voi(-1)"] = "bad argument #1 to 'add_voi' (whole number from 0 to 32767",
+      ["return v.stats.sum('x')"] = "bad argument #1 to 'sum' (number expected, got string)",
+      ["return v.aggregate('sum(x)'):add_value(5)"] = "bad argument #1 to 'add_value' (table expected, got number)",
+      ["return v.picture.sparkline(5)"] = "bad argument #1 to 'sparkline' (table expected, got number)",
+      ["return v.histogram.counts(5)"] = "bad argument #1 to 'counts' (kstat expected, got number)",
+      ["return v.format(5)"] = "bad argument #1 to 'format' (string expected, got number)",
       ["return v.registry:new_entry({})"] = "name: a string of 1 to 15 bytes expected",
     }) do
       local message = script(call, closed, k, setmetatable({ registry = registry }, { __index = kstat }))

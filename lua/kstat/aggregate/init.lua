@@ -356,7 +356,7 @@ end
 function methods.add(self, x, ...)
   local kind = core.kind(x)
   if kind ~= "chain" and kind ~= "sample" and kind ~= "difference" then
-    error(("bad argument #1 to 'add' (chain, sample or difference expected, got %s)"):format(kind or type(x)), 2)
+    core.usage(("bad argument #1 to 'add' (chain, sample or difference expected, got %s)"):format(kind or type(x)))
   end
   local list, message, errname = selector.list(...)
   if list == false then
@@ -410,25 +410,25 @@ end
 -- @function agg:add_value
 function methods.add_value(self, key, value, time)
   if type(key) ~= "table" then
-    error("bad argument #1 to 'add_value' (table expected, got " .. type(key) .. ")", 2)
+    core.usage("bad argument #1 to 'add_value' (table expected, got " .. type(key) .. ")")
   elseif type(value) ~= "number" then
-    error("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")", 2)
+    core.usage("bad argument #2 to 'add_value' (number expected, got " .. type(value) .. ")")
   elseif time ~= nil and not reducers.is_finite(time) then
-    error(("bad argument #3 to 'add_value' (seconds expected, got %s)"):format(
-      type(time) == "number" and tostring(time) or type(time)), 2)
+    core.usage(("bad argument #3 to 'add_value' (seconds expected, got %s)"):format(
+      type(time) == "number" and tostring(time) or type(time)))
   elseif self.children[1] or self.sets[1] or self.past then
-    error("add_value: keys of time, groups within and what is over time of a group take samples: agg:add()", 2)
+    core.usage("add_value: keys of time, groups within and what is over time of a group take samples: agg:add()")
   end
   time = (self.timed or self.is_over_time) and (time or core.hrtime())
   local clock = self.clock
   if clock.longest > 0 and time < clock.time then
-    error("bad argument #3 to 'add_value' (a time that does not fall, for there is a window)", 2)
+    core.usage("bad argument #3 to 'add_value' (a time that does not fall, for there is a window)")
   end
   clock.time = self.is_over_time and time or clock.time
   local path = groups.path_of(self, key)
   for i, column in ipairs(self.path) do
     if path[i] == nil or path[i] ~= path[i] then
-      error(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title), 2)
+      core.usage(("bad argument #1 to 'add_value' (no value for the key '%s')"):format(self.columns[column].title))
     end
   end
   for _, source in ipairs(reducers.is_finite(value) and self.sources or {}) do
@@ -533,7 +533,7 @@ function methods.get(self, ...)
   local key = { ... }
   for i, column in ipairs(self.columns) do
     if key[i] == nil then
-      error(("bad argument #%d to 'get' (no value for the key '%s')"):format(i, column.title), 2)
+      core.usage(("bad argument #%d to 'get' (no value for the key '%s')"):format(i, column.title))
     end
   end
   end_tick(self)
@@ -566,11 +566,11 @@ function methods.sort(self, by)
   if type(by) == "string" then
     local found = order.named(self, by)
     if not found then
-      error(("bad argument #1 to 'sort' (there is no '%s')"):format(by), 2)
+      core.usage(("bad argument #1 to 'sort' (there is no '%s')"):format(by))
     end
     by = found
   elseif by ~= nil and type(by) ~= "function" then
-    error("bad argument #1 to 'sort' (string or function expected, got " .. type(by) .. ")", 2)
+    core.usage("bad argument #1 to 'sort' (string or function expected, got " .. type(by) .. ")")
   elseif by then
     local less = by
     by = function() return less end
@@ -585,7 +585,7 @@ end
 -- @function agg:trunc
 function methods.trunc(self, n)
   if type(n) ~= "number" or n % 1 ~= 0 then
-    error("bad argument #1 to 'trunc' (whole number expected)", 2)
+    core.usage("bad argument #1 to 'trunc' (whole number expected)")
   end
   local kept = {}
   for _, row in ipairs((sorted(self, order.by_value(1, n < 0), math.abs(n)))) do
@@ -602,11 +602,11 @@ end
 -- @function agg:merge
 function methods.merge(self, other)
   if getmetatable(other) ~= meta then
-    error("bad argument #1 to 'merge' (aggregation expected, got " .. type(other) .. ")", 2)
+    core.usage("bad argument #1 to 'merge' (aggregation expected, got " .. type(other) .. ")")
   elseif other:signature() ~= self:signature() then
-    error(("bad argument #1 to 'merge' (%s expected, got %s)"):format(self:signature(), other:signature()), 2)
+    core.usage(("bad argument #1 to 'merge' (%s expected, got %s)"):format(self:signature(), other:signature()))
   elseif other == self then
-    error("bad argument #1 to 'merge' (an aggregation cannot be merged with itself)", 2)
+    core.usage("bad argument #1 to 'merge' (an aggregation cannot be merged with itself)")
   end
   end_tick(self)
   end_tick(other)
@@ -664,7 +664,7 @@ end
 function methods.render(self, form)
   form = form or "human"
   if not output.forms[form] then
-    error(("bad argument #1 to 'render' (%s)"):format(unknown.word("unknown form", form, output.forms)), 2)
+    core.usage(("bad argument #1 to 'render' (%s)"):format(unknown.word("unknown form", form, output.forms)))
   end
   local rows = self:rows()
   return output.forms[form](self, rows), #rows
