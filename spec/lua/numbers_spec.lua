@@ -133,6 +133,16 @@ describe("a number", function()
     assert.same({ 1, 1, 1, 1 }, { k.count, k.sum, k.max, k.out_of_range })
   end)
 
+  it("of 64 bits that LuaJIT has goes into a histogram as it is", function()
+    if not ffi then return end
+    local h = assert(pub:histogram({ name = "whole", type = "log2" }))
+    local least, most = ffi.new("int64_t", 2 ^ 53) + 1, ffi.cast("uint64_t", ffi.new("int64_t", -1))
+    assert.is_true(h:add_value(least))
+    assert.is_true(h:add_value(most))
+    local k = assert(kstat.open({ published = true })):lookup("numbers", 0, "whole")
+    assert.is_true(k:exact("min") == least and k:exact("max") == most)
+  end)
+
   it("that goes into a statsblob is of its VOI's type", function()
     for what, blob in pairs({ shared = shared, private = private }) do
       local function update(id)

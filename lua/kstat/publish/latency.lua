@@ -31,6 +31,9 @@ if library.fn then
     end
     if type(value) ~= "number" then
       value = check.number(value, "value")
+      if type(value) == "cdata" and value >= 0 then -- all of their 64 bits count
+        return result(add_value(self.record, value))
+      end
     elseif value >= 0 and value < 9007199254740992 then -- the conversion to uint64_t cuts the fraction off
       return result(add_value(self.record, value))
     end
