@@ -16,6 +16,9 @@ local raw_fields = check.with_header("bytes", "layout")
 -- @fails "EINVAL" another number of bytes
 -- @function raw:store
 function raw_methods.store(self, bytes)
+  if type(bytes) ~= "string" then
+    check.usage("store: string expected, got %s", type(bytes))
+  end
   return core.bytes(self.box, bytes)
 end
 
