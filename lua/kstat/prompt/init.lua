@@ -29,7 +29,7 @@ A line is Lua; the values of an expression are printed. The module is `kstat`, f
 
 help(kstat.open) and help "each" explain a function; Tab completes modules, instances, names, statistics, methods and,
 in quotes, selectors. Ctrl-C breaks off what runs.
-exit, or Ctrl-D, ends the prompt. kstatlua(1), lua_kstat(3) and doc/scripting.md tell the rest.
+exit, or Ctrl-D, ends the prompt. kstatlua(1) and doc/scripting-reference.md tell the rest.
 ]=]
 
 -- --- printing -----------------------------------------------------------------------------------------------
