@@ -64,6 +64,14 @@ describe("a bare word", function()
     assert.matches("^kstat: '1e9' is no interval and no count: ", (said("kstat", "cpu", "1e9")))
   end)
 
+  it("that nothing in a FIFO matches is told without opening the FIFO again", function()
+    local directory = run.directory()
+    local r = run.shell(("cd %s && mkfifo f && { PATH=%s:$PATH; kstat -j unix > f & } && " ..
+      "timeout -s KILL 20 %s/kstat -p -r f disk"):format(directory, run.bin, run.bin))
+    run.remove_directory(directory)
+    assert.same({ 1, "" }, { r.status, r.out })
+  end)
+
   it("from anybody is one line of at most 200 columns, and nothing in it is obeyed", function()
     local anybody = { "\27[2Jx", "a\nb", "\194\155x", "\226\128\174x", "\255", ("x"):rep(10000), ("x "):rep(5000),
       "", "-", "--", "/no/such/path", "/etc", "zz*", "[", "/[/", "/[" .. ("x"):rep(300) .. "/", "диск", "磁盘",
