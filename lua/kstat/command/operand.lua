@@ -3,6 +3,7 @@
 local core = require("kstat.core")
 
 local opening = require("kstat.command.opening")
+local past = require("kstat.base.past")
 local running = require("kstat.base.running")
 
 local operand = {}
@@ -21,8 +22,12 @@ function operand.selectors(operands, hint)
 end
 
 -- Whether what is replayed is read once: standard input, a FIFO or a pipe. To open one again waits for ever.
-local function is_read_once(path)
-  local names, times = core.directory(path:match("^.*/") or ".")
+local function is_read_once(given)
+  local path = given.replay and given.replay[1] or past.named("capture")
+  local names, times
+  if path then
+    names, times = core.directory(path:match("^.*/") or ".")
+  end
   for i, name in ipairs(names or {}) do
     if name == path:match("[^/]*$") then
       return not times[i] and not core.directory(path)
@@ -40,7 +45,7 @@ function operand.unmatched(x, selectors, given)
   local all
   local lines = {}
   local function everything()
-    if all == nil and not (given.replay and is_read_once(given.replay[1])) then
+    if all == nil and not is_read_once(given) then
       local ks = opening.open(given)
       all = ks and core.select(ks)
     end
