@@ -1,6 +1,7 @@
 --- Which part of the past is shown: what a command line or a script says, or the environment in its place. Nothing else
 -- of the Lua half reads these variables; the host sets them for the options before the name of a command.
 -- @module kstat.base.past
+local core = require("kstat.core")
 local running = require("kstat.base.running")
 local variable = require("kstat.base.environment").variable
 
@@ -31,6 +32,24 @@ end
 -- @treturn boolean
 function past.is_elsewhere()
   return (past.named("capture") or variable("KSTAT_PROC")) ~= nil
+end
+
+--- Whether what is replayed is read once: standard input, a FIFO or a pipe, which nobody may open again, because that
+-- waits for who writes.
+-- @tparam[opt] string path default: what the environment names
+-- @treturn boolean
+function past.is_read_once(path)
+  path = path or past.named("capture")
+  local names, times
+  if path and path ~= "-" then
+    names, times = core.directory(path:match("^.*/") or ".")
+  end
+  for i, name in ipairs(names or {}) do
+    if name == path:match("[^/]*$") then
+      return not times[i] and not core.directory(path)
+    end
+  end
+  return path == "-"
 end
 
 --- The end of the one interval that is asked for: --at, or in its place `$KSTAT_AT`.

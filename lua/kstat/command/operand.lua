@@ -21,21 +21,6 @@ function operand.selectors(operands, hint)
   return selectors
 end
 
--- Whether what is replayed is read once: standard input, a FIFO or a pipe. To open one again waits for ever.
-local function is_read_once(given)
-  local path = given.replay and given.replay[1] or past.named("capture")
-  local names, times
-  if path then
-    names, times = core.directory(path:match("^.*/") or ".")
-  end
-  for i, name in ipairs(names or {}) do
-    if name == path:match("[^/]*$") then
-      return not times[i] and not core.directory(path)
-    end
-  end
-  return path == "-"
-end
-
 --- Lines about selectors that select nothing.
 -- @param x a chain, a sample or a difference
 -- @tparam {selector,...} selectors
@@ -45,7 +30,7 @@ function operand.unmatched(x, selectors, given)
   local all
   local lines = {}
   local function everything()
-    if all == nil and not is_read_once(given) then
+    if all == nil and not past.is_read_once(given.replay and given.replay[1]) then
       local ks = opening.open(given)
       all = ks and core.select(ks)
     end

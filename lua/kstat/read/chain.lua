@@ -195,7 +195,7 @@ function chain.several_machines(ks, source, names_hosts)
     return nil
   end
   local on
-  if #names < 2 and (source.capture or past.named("capture")) ~= "-" then
+  if #names < 2 and not past.is_read_once(source.capture) then
     local all = {}
     for key, value in pairs(source) do
       all[key] = key ~= "only" and value or nil
