@@ -64,6 +64,17 @@ describe("a bare word", function()
     assert.matches("^kstat: '1e9' is no interval and no count: ", (said("kstat", "cpu", "1e9")))
   end)
 
+  it("that is empty is no interval of 0", function()
+    assert.matches("^kstat: an empty word is no operand and no interval;", (said("kstat", "")))
+  end)
+
+  it("has its quotes in what to type, too", function()
+    local known = require("kstat.base.known")
+    assert.equal([[kstat -n 'a'\''; b']], known.form("kstat", "name", "a'; b"))
+    assert.equal("kstat -n 'a b'", known.form("kstat", "name", "a b"))
+    assert.equal("kstat -n sda", known.form("kstat", "name", "sda"))
+  end)
+
   it("that nothing in a FIFO matches is told without opening the FIFO again", function()
     local directory = run.directory()
     run.write_file(directory .. "/r.lua",
@@ -105,7 +116,8 @@ describe("the words of others", function()
     assert.is_true(count >= 40)
     for word in ([[ps pidstat w who uptime free df du ss netstat lsof ip ifconfig ifstat iftop nload dstat dool sar
       atop htop btop glances nmon numastat lscpu lsblk slabtop perf bpftrace dmesg watch lockstat zpool sysdef psrinfo
-      swap load mem network container help nginx biolatency runqlat]]):gmatch("%S+") do
+      swap load mem network container help nginx biolatency runqlat ping route
+      temperature]]):gmatch("%S+") do
       assert.truthy(words[word], word)
     end
   end)
@@ -117,7 +129,7 @@ describe("the words of others", function()
     for command, line in pairs({ ["sar -n DEV"] = "nicstat --from -1h", ["sar -d"] = "iostat -x --from -1h",
       ["sar -u 1 5"] = "mpstat -a --from -1h", ["sar"] = "vmstat --from -1h", ["sar -f x"] = "vmstat -r FILE",
       ["pidstat -u"] = "prstat", ["pidstat -r"] = "prstat -s rss", ["pidstat -t"] = "prstat -L",
-      ["pidstat -d 1"] = "prstat -d" }) do
+      ["pidstat -d 1"] = "prstat -d", ["pidstat -p 1"] = "prstat -p PID" }) do
       local list = {}
       for word in command:gmatch("%S+") do
         list[#list + 1] = word

@@ -20,8 +20,10 @@ local FORMS = {
 -- @string value
 -- @treturn string
 function known.form(how, field, value)
-  local quotes = how ~= "select" and value:find("[^%w_./:,@%%+-]") and not value:find("'", 1, true) and "'" or ""
-  return ((FORMS[how][field] or "%s"):gsub("%%s", function() return quotes .. value .. quotes end))
+  if how ~= "select" and value:find("[^%w_./:,@%%+-]") then -- a shell gets it as it is, whoever gave the name
+    value = "'" .. value:gsub("'", "'\\''") .. "'"
+  end
+  return ((FORMS[how][field] or "%s"):gsub("%%s", function() return value end))
 end
 
 --- Which field of some kstats has a value: the class, the module, the name, or the name of a statistic.

@@ -85,7 +85,8 @@ function interval.split(words)
       if #numbers == 2 then
         return nil, ("'%s' is a third number behind the interval and the count"):format(word)
       elseif #numbers == 0 and not (number > 0 and number <= MAX_SECONDS) then
-        return nil, ("the interval '%s' is not above 0 and at most %d"):format(word, MAX_SECONDS)
+        return nil, word == "" and "an empty word is no operand and no interval" or
+          ("the interval '%s' is not above 0 and at most %d"):format(word, MAX_SECONDS)
       elseif #numbers == 1 and not (tonumber(word) and number >= 1 and number <= MAX_SECONDS and number % 1 == 0) then
         return nil, ("the count '%s' is not a whole number between 1 and %d"):format(word, MAX_SECONDS)
       end
