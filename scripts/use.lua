@@ -72,6 +72,16 @@ local all_well, report
 local VERDICTS = { [0] = "OK", "WARNING", "CRITICAL", "UNKNOWN" }
 local checking, verdict -- whether --check begins; its exit status, once it is known
 
+-- Whether a word is a kind of resource, whether one of it is here or not.
+local function is_kind(name)
+  for _, limit in ipairs(resources.limits) do
+    if limit[1] == name then
+      return true
+    end
+  end
+  return false
+end
+
 -- Ends the command as plugins of monitoring systems end: with a line that names the worst resource and who is to blame.
 local function conclude(all, options)
   local list, worst, count, least = {}, nil, 0, options.check == "critical" and 2 or 1
@@ -88,7 +98,8 @@ local function conclude(all, options)
   verdict = worst and worst.severity or verdict
   local line = worst and rows.title(worst) .. ": " .. worst.reasons ..
     (count > 1 and ("; %d more"):format(count - 1) or "") or
-    not list[1] and "nothing has that name" or options.check == true and all_well(list) or "nothing is critical"
+    not list[1] and (is_kind(options.operands[1]) and "none is here" or "nothing has that name") or
+    options.check == true and all_well(list) or "nothing is critical"
   running.write("USE ", VERDICTS[verdict], " - ", (line:gsub("|", "/")), "\n")
   running.flush()
   running.stop(verdict)
@@ -99,14 +110,11 @@ end
 -- Adds a row for each resource that was asked for and that is not here, such as a GPU.
 local function add_absent(list, operands)
   for _, name in ipairs(operands) do
-    local is_kind, is_here = false, false
-    for _, limit in ipairs(resources.limits) do
-      is_kind = is_kind or limit[1] == name
-    end
+    local is_here = false
     for _, row in ipairs(list) do
       is_here = is_here or row.resource == name
     end
-    list[#list + 1] = is_kind and not is_here and
+    list[#list + 1] = is_kind(name) and not is_here and
       { resource = name, name = "-", state = "none is here", reasons = "" } or nil
   end
 end
@@ -117,7 +125,7 @@ local function make_rows(d, now, prev, options)
   if options.check and prev then
     conclude(list, options)
   end
-  if not options.check and not output.format(options) then
+  if not output.format(options) then
     add_absent(list, options.operands)
   end
   local most = screen.height

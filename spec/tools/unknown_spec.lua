@@ -88,6 +88,8 @@ describe("a name that nothing has is told once:", function()
     local r = run.run({ env = tree, "kstatlua", "use", "gpu", "0.01", "1" })
     assert.same({ "", 0 }, { r.err, r.status })
     assert.matches("\ngpu +%- +%- +%- +%- none is here\n$", r.out)
+    r = run.run({ env = tree, "kstatlua", "use", "--check", "gpu", "0.01", "1" })
+    assert.same({ "USE UNKNOWN - none is here\n", "", 3 }, { r.out, r.err, r.status })
   end)
 
   it("an expression of an aggregation", function()
