@@ -235,12 +235,15 @@ end
 
 function fresh.disk(self, row, disk)
   if not is_there(disk) then
-    return
+    return self.programs:publish("disk", row, false)
   end
   local operation, part = OPERATIONS[row // 2 % 4], PARTS[row % 2]
   local k = self:histogram("disk", row, self:instance_of(disk), name_of(disk, operation, part[1]), "disk_latency",
     { device = disk, operation = operation, part = part[1] }, DISK:format(part[1], part[2]))
-  self.disks[row] = k and { name = disk, k = k }
+  if k then -- a disk that came back soon has a second row for the same kstat
+    self.disks[k] = self.disks[k] or { name = disk, rows = {} }
+    self.disks[k].rows[row] = true
+  end
 end
 
 function fresh.cpu(self, row)
@@ -413,11 +416,13 @@ end
 
 -- Takes away the kstats of disks that went. Returns true if one without requests came, for which no program is loaded.
 function Publisher:look_for_disks()
-  for row, disk in pairs(self.disks) do
+  for k, disk in pairs(self.disks) do
     if not is_there(disk.name) then
-      self.programs:publish("disk", row, false)
-      disk.k:delete()
-      self.disks[row], self.boxes[key_of(disk.k.instance, disk.k.name)], self.instances[disk.name] = nil, nil, nil
+      for row in pairs(disk.rows) do
+        self.programs:publish("disk", row, false)
+      end
+      k:delete()
+      self.disks[k], self.boxes[key_of(k.instance, k.name)], self.instances[disk.name] = nil, nil, nil
     end
   end
   local _, _, _, bios = look_at_disks()
@@ -447,7 +452,10 @@ function Publisher:copy_losses(now)
     self.programs:close()
     self:load()
     self:open_exits()
-    self.rows, self.by_row, self.disks = {}, {}, {}
+    self.rows, self.by_row = {}, {}
+    for _, disk in pairs(self.disks) do
+      disk.rows = {}
+    end
   end
 end
 

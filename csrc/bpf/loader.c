@@ -287,6 +287,13 @@ latency_disk_name(const struct latency *l, u32 disk)
 	return disk < l->disks.n ? ((const struct latency_disk *)l->disks.at)[disk].name : "";
 }
 
+void
+latency_forget_disk(struct latency *l, u32 disk)
+{
+	if (disk < l->disks.n)
+		((struct latency_disk *)l->disks.at)[disk].queue = 0;
+}
+
 const u64 *
 latency_losses(const struct latency *l)
 {

@@ -37,6 +37,9 @@ const u64 *latency_rows(const struct latency *l, enum latency_kind kind, u32 *n)
 /* The disk that has a row, of LATENCY_DISK_ROWS each; "": nobody's. */
 const char *latency_disk_name(const struct latency *l, u32 disk);
 
+/* Takes the row from a disk that went. */
+void latency_forget_disk(struct latency *l, u32 disk);
+
 /* The counts of what was lost, by enum latency_loss. */
 const u64 *latency_losses(const struct latency *l);
 

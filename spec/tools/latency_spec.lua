@@ -230,6 +230,55 @@ describe("kstatlua latency", function()
     end)
   end)
 
+  it_counts("begins anew with a disk that comes back under its name, soon or late", function()
+    local ours = {} -- numbers
+    local function add()
+      local number = run.shell("cat /sys/class/zram-control/hot_add").out:match("%d+")
+      if number then
+        ours[number] = true
+        sh("echo 16M >/sys/block/zram%s/disksize", number)
+      end
+      return number
+    end
+    local function remove(number)
+      sh("echo %s >/sys/class/zram-control/hot_remove", number)
+      ours[number] = nil
+    end
+    local first = add()
+    if not first then
+      return "no zram here"
+    end
+    start("disk")
+    local count = ("latency::zram%s,write,device:count"):format(first)
+    local function write(n)
+      sh("%s disk /dev/zram%s write 1 %d", load, first, n)
+      run.await("its requests", function() return value(count) > 0 end)
+      settle()
+      return value(count), diskstats("zram" .. first).write
+    end
+    local ok, message = pcall(function()
+      write(500)
+      remove(first)
+      run.await("the end of its kstats", function() return kstat("-p " .. count).status == 1 end)
+      assert.equals(first, add())
+      local counted_now, theirs = write(50)
+      assert.is_true(counted_now <= theirs, ("%d, not %d"):format(counted_now, theirs))
+      -- With the memory of another one that went: two of our rows then have one name.
+      local second = add()
+      remove(first)
+      remove(second)
+      assert.equals(first, add())
+      write(50)
+      remove(first)
+      run.await("the end of its kstats", function() return kstat("-p " .. count).status == 1 end)
+      settle()
+    end)
+    for number in pairs(ours) do
+      run.shell(("echo %s >/sys/class/zram-control/hot_remove"):format(number))
+    end
+    assert.is_true(ok, message)
+  end)
+
   it_counts("has room for 4,000 disks, an nvme with 128 queues of 1,023 tags and 1,000 groups", function()
     local script = [[local bpf, message = require("kstat.bpf").open({ disk = true, cpu = true, bios = true,
       disks = 1024, slots = 4000 * 256 + 128 * 1023, queues = 16000, groups = 1000 })

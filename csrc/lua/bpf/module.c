@@ -167,7 +167,7 @@ check_row(lua_State *L, struct programs *p)
 
 /*
  * programs:publish(kind, row, box): copy() adds what the row counts to the published histogram; without a box no more.
- * false: the row is again one that is not published yet.
+ * false: the row's disk went, and its rows are nobody's; another one whose queue is at the same address gets its own.
  */
 static int
 programs_publish(lua_State *L)
@@ -179,10 +179,8 @@ programs_publish(lua_State *L)
 	if (*c == NULL && (*c = calloc(1, sizeof(**c))) == NULL)
 		return luaL_error(L, "not enough memory");
 	(*c)->ksp = b != NULL ? b->ksp : NULL;
-	if (lua_isboolean(L, 4)) {
-		free(*c);
-		*c = NULL;
-	}
+	if (lua_isboolean(L, 4))
+		latency_forget_disk(p->latency, (u32)lua_tointeger(L, 3) / LATENCY_DISK_ROWS);
 	lua_settop(L, 4);
 	lua_getuservalue(L, 1);
 	lua_pushlightuserdata(L, c);
