@@ -87,7 +87,7 @@ end
 local REMEDIES = {
   EPERM = "not permitted despite the capabilities: a container, a user namespace or kernel lockdown; "
     .. "run it on the machine itself",
-  ESRCH = "a kernel with CONFIG_DEBUG_INFO_BTF has it", ENOTSUP = "it is too old for this, or made without it",
+  ESRCH = "a kernel with CONFIG_DEBUG_INFO_BTF has it", EOPNOTSUPP = "it is too old for this, or made without it",
   EACCES = "the kernel refuses them; it is another one than they are made for (5.10 and later)",
   ENOMEM = "not enough memory", E2BIG = "more memory than the kernel gives",
 }
@@ -309,6 +309,7 @@ function Publisher:copy_exits(now)
   local sums, list = self.programs:exits()
   local busiest, groups = {}, nil
   set_counters(self.sums, sums)
+  self.sums:set("lost", self.programs:losses().exit)
   for _, e in ipairs(list) do
     local key = e.command .. "\0" .. e.parent
     local known = self.pairs[key]

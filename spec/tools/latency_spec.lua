@@ -402,6 +402,14 @@ describe("kstatlua latency", function()
     assert.equals(0, value("exits:0:exits:lost"))
   end)
 
+  it_counts("counts in the sums, and as lost, the exits of more commands than it has room for", function()
+    start("exits")
+    sh("i=0; while [ $i -lt 4300 ]; do (echo c$i >/proc/self/comm); i=$((i + 1)); done")
+    run.await("lost exits", function() return value("exits:0:exits:lost") >= 4300 - 4096 end)
+    assert.equals(value("exits:0:exits:lost"), value("latency:0:latency:lost_exit"))
+    assert.is_true(value("exits:0:exits:exits") >= 4300)
+  end)
+
   it_counts("leaves nothing in the kernel when it is killed, and its kstats are gone at once", function()
     if run.shell("command -v bpftool").status ~= 0 then
       return "bpftool is not installed"
@@ -446,6 +454,9 @@ describe("kstatlua latency", function()
   end)
 end)
 
+-- The types of a kernel without any: a header, and the empty string.
+local NO_TYPES = [[printf "\237\353\1\0\30\0\0\0%b\1\0\0\0\0" "\0\0\0\0\0\0\0\0\0\0\0\0"]]
+
 describe("kstatlua latency says in one line why it cannot count", function()
   local dir
 
@@ -475,6 +486,8 @@ describe("kstatlua latency says in one line why it cannot count", function()
     ["in a user namespace of its own"] = { "unshare -Ur", "not permitted despite the capabilities" },
     ["without the kernel's types"] = { "unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec \"$@\"' sh",
       "no /sys/kernel/btf/vmlinux" },
+    ["on a kernel that lacks something"] = { "unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && " .. NO_TYPES
+      .. " >/sys/kernel/btf/vmlinux && exec \"$@\"' sh", "the kernel has no sched_process_exit: it is too old" },
   }) do
     it(name, function()
       if lacking then
