@@ -5,6 +5,7 @@ local kstat = require("kstat")
 local interval = require("kstat.base.options.interval")
 local options = require("kstat.base.options")
 local running = require("kstat.base.running")
+local text = require("kstat.base.text")
 
 local USAGE = [=[
 usage: kstatlua latency [--groups] [disk] [cpu] [connect] [exits] [interval [count]]
@@ -64,8 +65,8 @@ end
 
 local function read_file(path)
   local f = io.open(path)
-  local text = f and f:read("a")
-  return f and f:close() and text or nil
+  local contents = f and f:read("a")
+  return f and f:close() and contents or nil
 end
 
 -- Ends the command unless it has the capabilities: what the kernel answers without them says less.
@@ -137,10 +138,11 @@ local DISK = "%s of each request; %s"
 local PARTS = { [0] = { "queue", "from its beginning until the disk gets it; a wait for io.max comes before" },
   { "device", "from when the disk gets it until it is done; the empty write that diskstats has for an fsync is none" } }
 
--- A name of a kstat may have no more than 30 bytes, and no characters that mean something in a selector.
-local function name_of(text, ...)
-  text = text:gsub("[%c:,*?%[%]]", "_")
-  return table.concat({ text, ... }, ","):sub(1, 30)
+-- A name of a kstat may have no more than 30 bytes, and no characters that mean something in a selector. Commands and
+-- control groups have any bytes.
+local function name_of(name, ...)
+  name = table.concat({ (name:gsub("[:,*%[%]]", "_")), ... }, ",")
+  return (text.harmless(name:sub(1, 30), true):gsub("%?", "_"))
 end
 
 local function key_of(instance, name)

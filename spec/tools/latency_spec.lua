@@ -402,6 +402,15 @@ describe("kstatlua latency", function()
     assert.equals(0, value("exits:0:exits:lost"))
   end)
 
+  it_counts("publishes commands and parents of any bytes, also where a character is cut", function()
+    start("exits")
+    sh([[%s storm parent $(printf '\377\302\233:x') 200]], load)
+    sh([[%s storm 1234567890123é $(printf '12345678\330\234abcde') 200]], load)
+    for _, name in ipairs({ "___x,parent", "12345678_abcde,1234567890123_" }) do
+      run.await(name, function() return kstat(("-p 'exits::%s:exits'"):format(name)).status == 0 end)
+    end
+  end)
+
   it_counts("counts in the sums, and as lost, the exits of more commands than it has room for", function()
     start("exits")
     sh("i=0; while [ $i -lt 4300 ]; do (echo c$i >/proc/self/comm); i=$((i + 1)); done")

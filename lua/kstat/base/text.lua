@@ -208,7 +208,8 @@ function text.harmless(line, utf8)
     return (line:gsub("[\128-\255]", "?"))
   end
   -- C1 controls, whole characters aside; then whatever is no whole character.
-  line = line:gsub("\194[\128-\159]", "?"):gsub("\226\128[\142\143\168-\174]", "?"):gsub("\226\129[\166-\169]", "?")
+  line = line:gsub("\194[\128-\159]", "?"):gsub("\216\156", "?")
+  line = line:gsub("\226\128[\142\143\168-\174]", "?"):gsub("\226\129[\166-\169]", "?")
   return text.whole(line, "?")
 end
 
