@@ -93,8 +93,8 @@ local REMEDIES = {
   ENOMEM = "not enough memory", E2BIG = "more memory than the kernel gives",
 }
 
--- Returns what exists of disks: how many were ever used, slots for the tags of all, their queues, and whether one has
--- no requests.
+-- Returns what takes room for the disks that exist: rows for those that were ever used, slots for the tags of all,
+-- their queues, and whether one has no requests.
 local function look_at_disks()
   local used, slots, queues, bios = 0, 0, 0, false
   for line in (read_file("/proc/diskstats") or ""):gmatch("[^\n]+") do
@@ -114,13 +114,14 @@ local function look_at_disks()
       slots, bios = slots + hardware * tags, bios or hardware == 0
     end
   end
-  return used, slots, queues, bios
+  return { disks = math.min(used + 8, MOST_DISKS), slots = slots + slots // 4 + 1024, bios = bios,
+    queues = math.max(1024, 4 * queues) }
 end
 
 -- --- publishing -------------------------------------------------------------------------------
 
 local LOSSES = {
-  disk = "requests of disks that were not counted: too many disks or tags; the programs are then loaded anew",
+  disk = "requests of disks that were not counted: too many disks or tags; it begins anew if that makes room",
   bio = "requests of disks without queues that were not counted: too many at once",
   connect = "connections that were not timed: too many at once",
   exit = "exits that are in the sums alone: too many commands",
@@ -237,6 +238,7 @@ end
 
 function fresh.disk(self, row, disk)
   if not is_there(disk) then
+    self.has_room = true
     return self.programs:publish("disk", row, false)
   end
   local operation, part = OPERATIONS[row // 2 % 4], PARTS[row % 2]
@@ -404,36 +406,39 @@ end
 
 -- Loads the programs, sized by what there is.
 function Publisher:load()
-  local wanted = self.wanted
-  local used, slots, queues, bios = look_at_disks()
+  local wanted, room = self.wanted, look_at_disks()
   local programs, why, errname = self.bpf.open({ disk = wanted.disk, cpu = wanted.cpu, connect = wanted.connect,
-    exits = wanted.exits, groups = wanted.groups, bios = bios, disks = math.min(used + 8, MOST_DISKS),
-    slots = slots + slots // 4 + 1024, queues = math.max(1024, 4 * queues) })
+    exits = wanted.exits, groups = wanted.groups, bios = room.bios, disks = room.disks, slots = room.slots,
+    queues = room.queues })
   if not programs then
     stop(3, ("%s: %s"):format(why, REMEDIES[errname] or errname))
   end
-  self.programs, self.bios = programs, bios
+  self.programs, self.room, self.has_room = programs, room, false
   self.before, self.loaded = {}, kstat.hrtime()
   self.state:add("loads", 1)
 end
 
--- Takes away the kstats of disks that went. Returns true if one without requests came, for which no program is loaded.
-function Publisher:look_for_disks()
+-- Takes away the kstats of disks that went. Returns whether the programs should be loaded anew: a first disk without
+-- requests came, or some lost requests for want of room that there is now.
+function Publisher:look_for_disks(has_lost)
   for k, disk in pairs(self.disks) do
     if not is_there(disk.name) then
       for row in pairs(disk.rows) do
         self.programs:publish("disk", row, false)
       end
       k:delete()
+      self.has_room = true
       self.disks[k], self.boxes[key_of(k.instance, k.name)], self.instances[disk.name] = nil, nil, nil
     end
   end
-  local _, _, _, bios = look_at_disks()
-  return bios and not self.bios
+  local before = self.room
+  local now = (has_lost or not before.bios) and look_at_disks() or before
+  return now.bios and not before.bios or has_lost
+    and (self.has_room or now.disks > before.disks or now.slots > before.slots or now.queues > before.queues)
 end
 
--- Counts what the programs say is lost, and says it. Where disks had no place, the programs are loaded anew, with place
--- for those that are there now, at most once a minute.
+-- Counts what the programs say is lost, and says it. Where disks had no place, the programs are loaded anew, at most
+-- once a minute, if there is place for them now.
 function Publisher:copy_losses(now)
   for name, n in pairs(self.programs:losses()) do
     local more = n - (self.before[name] or 0)
@@ -446,16 +451,19 @@ function Publisher:copy_losses(now)
       running.warn(LOSSES[name])
     end
   end
-  local lacks = (self.before.disk or 0) > 0 and now - self.loaded >= 60
+  local lacks
   if self.wanted.disk and now - (self.looked_at_disks or 0) >= 10 * self.interval then
     self.looked_at_disks = now
-    lacks = self:look_for_disks() or lacks
+    lacks = self:look_for_disks((self.before.disk or 0) > 0 and now - self.loaded >= 60)
   end
   if lacks then
     self.programs:close()
     self:load()
     self:open_exits()
-    self.rows, self.by_row = {}, {}
+    for id, row in pairs(self.rows) do
+      self.programs:group(id, row)
+      fresh.group(self, row)
+    end
     for _, disk in pairs(self.disks) do
       disk.rows = {}
     end

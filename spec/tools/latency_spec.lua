@@ -466,6 +466,30 @@ end)
 -- The types of a kernel without any: a header, and the empty string.
 local NO_TYPES = [[printf "\237\353\1\0\30\0\0\0%b\1\0\0\0\0" "\0\0\0\0\0\0\0\0\0\0\0\0"]]
 
+-- What stands for the programs: of disks, some are lost each time, and each look at the clock takes a minute.
+local LOSING = [[
+  local losses, opened, time, kstat = 0, 0, 0, require("kstat")
+  kstat.hrtime = function() time = time + 60 return time end
+  local programs = { fresh = function() return {} end, copy = function() return 0, 0 end, close = function() end,
+    losses = function() losses = losses + 1 return { disk = losses } end }
+  package.preload["kstat.bpf"] = function()
+    return { open = function() opened = opened + 1 io.write(opened, "\n") return programs end }
+  end
+  arg = { "disk", "0.01", "20" }
+  dofile("scripts/latency.lua")
+]]
+
+it("kstatlua latency does not begin anew because of disks for which there is no more room then", function()
+  if lacking then
+    return pending(lacking)
+  end
+  local dir = run.directory()
+  local result = run.run({ "kstatlua", "-e", LOSING, env = { KSTAT_DIR = dir } })
+  run.remove_directory(dir)
+  assert.same({ 0, "1" }, { result.status, result.out:match("^(%d+)\n$") })
+  assert.is_truthy(result.err:find("it begins anew if that makes room", 1, true))
+end)
+
 describe("kstatlua latency says in one line why it cannot count", function()
   local dir
 
