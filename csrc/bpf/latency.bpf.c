@@ -54,7 +54,11 @@ struct slot {
 MAP(slots, BPF_MAP_TYPE_ARRAY, 0, 1, u32, struct slot);
 MAP(queues, BPF_MAP_TYPE_ARRAY, 0, 1, u32, u32); /* the row of a disk by the number of its queue */
 MAP(claims, BPF_MAP_TYPE_HASH, 0, 1, u32, u64);  /* who has a row: of two that want it, one */
-MAP(bios, BPF_MAP_TYPE_HASH, 0, 1, u64, u64);
+struct begun {
+	u64 start;
+	u32 row, unused;
+};
+MAP(bios, BPF_MAP_TYPE_HASH, 0, 1, u64, struct begun);
 MAP(connects, BPF_MAP_TYPE_HASH, 0, 1, u64, u64);
 MAP(groups, BPF_MAP_TYPE_HASH, 0, 1, u64, u32); /* rows by the id of a control group, as latency.c says */
 
@@ -317,30 +321,33 @@ int
 bio_start(u64 *ctx)
 {
 	struct bio *bio = (struct bio *)(settings.bio_arg == 1 ? ctx[1] : ctx[0]);
-	u64 now, key = (u64)bio;
+	u64 key = (u64)bio;
+	struct latency_disk *d = disk_of_bio(bio);
+	struct begun b = {};
 
-	if (disk_of_bio(bio) == NULL)
+	if (d == NULL)
 		return 0;
-	now = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&bios, &key, &now, BPF_ANY) != 0)
+	b.start = bpf_ktime_get_ns();
+	b.row = d->row * LATENCY_DISK_ROWS + op_of(bio->bi_opf) * 2 + 1;
+	if (bpf_map_update_elem(&bios, &key, &b, BPF_ANY) != 0)
 		lose(LOSS_BIO);
 	return 0;
 }
 
+/* The disk is that of the beginning: md hands some of its bios on to the disk below. */
 SEC("tp_btf/block_bio_complete")
 int
 bio_done(u64 *ctx)
 {
 	struct bio *bio = (struct bio *)ctx[1];
-	struct latency_disk *d = disk_of_bio(bio);
-	u64 key = (u64)bio, *from = bpf_map_lookup_elem(&bios, &key);
+	u64 key = (u64)bio;
+	struct begun *b = bpf_map_lookup_elem(&bios, &key);
 
-	if (d != NULL && from != NULL)
-		count(&disk_rows, d->row * LATENCY_DISK_ROWS + op_of(bio->bi_opf) * 2 + 1, *from, bpf_ktime_get_ns());
-	else if (d != NULL)
-		lose(LOSS_UNSEEN);
-	if (from != NULL)
+	if (b != NULL) {
+		count(&disk_rows, b->row, b->start, bpf_ktime_get_ns());
 		bpf_map_delete_elem(&bios, &key);
+	} else if (disk_of_bio(bio) != NULL)
+		lose(LOSS_UNSEEN);
 	return 0;
 }
 
