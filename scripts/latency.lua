@@ -169,7 +169,7 @@ local function open_publisher(wanted)
     statistics[#statistics + 1] = { name = area, kind = "gauge", meta = "state", value = wanted[area] and 1 or 0,
       desc = "1: this is counted" }
   end
-  local self = setmetatable({ pub = pub, wanted = wanted, boxes = {}, lost = {}, before = {}, pairs = {},
+  local self = setmetatable({ pub = pub, wanted = wanted, boxes = {}, before = {}, pairs = {},
     numbers = 0, instances = {},
     rows = {}, by_row = {}, disks = {} }, Publisher)
   self.state = assert(pub:named({ name = "latency", shards = 1, statistics = statistics }))
@@ -214,7 +214,6 @@ function Publisher:histogram(kind, row, instance, name, class, labels, desc)
 end
 
 function Publisher:lose(what, n)
-  self.lost[what] = (self.lost[what] or 0) + n
   self.state:add("lost_" .. what, n)
 end
 
@@ -491,8 +490,7 @@ local function main()
     for _, row in ipairs(self.programs:fresh()) do
       fresh[row[1]](self, row[2], row[3])
     end
-    local _, failed = self.programs:copy()
-    if failed > 0 then
+    if self.programs:copy() > 0 then
       running.warn("some histograms could not be updated in time; they are the next time")
     end
     if wanted.exits and now - (self.copied_exits or -1) >= 1 then

@@ -33,7 +33,6 @@ struct latency {
 	struct bpf_object *object;
 	struct bpf_link *links[16];
 	size_t nlinks;
-	int programs[16];
 	struct memory rows[LATENCY_KINDS], disks, losses, exit_sums;
 	int groups, exits;
 };
@@ -211,7 +210,6 @@ load(struct latency *l, const struct latency_wanted *w, const char *const names[
 
 		if (link == NULL)
 			return "cannot start the programs";
-		l->programs[l->nlinks] = bpf_program__fd(find(l->object, names[i]));
 		l->links[l->nlinks++] = link;
 	}
 	return NULL;
@@ -298,21 +296,6 @@ const u64 *
 latency_losses(const struct latency *l)
 {
 	return l->losses.at;
-}
-
-u64
-latency_missed(const struct latency *l)
-{
-	u64 missed = 0;
-
-	for (size_t i = 0; i < l->nlinks; i++) {
-		struct bpf_prog_info info = { .recursion_misses = 0 };
-		u32 size = sizeof(info);
-
-		if (bpf_obj_get_info_by_fd(l->programs[i], &info, &size) == 0)
-			missed += info.recursion_misses;
-	}
-	return missed;
 }
 
 int

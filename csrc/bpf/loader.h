@@ -43,9 +43,6 @@ void latency_forget_disk(struct latency *l, u32 disk);
 /* The counts of what was lost, by enum latency_loss. */
 const u64 *latency_losses(const struct latency *l);
 
-/* How many events came while the program that counts them was at work on that CPU: the kernel leaves these out. */
-u64 latency_missed(const struct latency *l);
-
 /* Counts the waits of a control group in a row of its own, from 1 on, which begins anew; row 0: no longer. 0, or -1. */
 int latency_group(struct latency *l, u64 id, u32 row);
 

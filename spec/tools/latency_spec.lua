@@ -471,7 +471,7 @@ local NO_TYPES = [[printf "\237\353\1\0\30\0\0\0%b\1\0\0\0\0" "\0\0\0\0\0\0\0\0\
 local LOSING = [[
   local losses, opened, time, kstat = 0, 0, 0, require("kstat")
   kstat.hrtime = function() time = time + 60 return time end
-  local programs = { fresh = function() return {} end, copy = function() return 0, 0 end, close = function() end,
+  local programs = { fresh = function() return {} end, copy = function() return 0 end, close = function() end,
     losses = function() losses = losses + 1 return { disk = losses } end }
   package.preload["kstat.bpf"] = function()
     return { open = function() opened = opened + 1 io.write(opened, "\n") return programs end }

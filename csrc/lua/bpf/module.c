@@ -219,12 +219,12 @@ copy_row(struct copy *c, const u64 *row)
 	return 0;
 }
 
-/* programs:copy() -> how many histograms changed, and how many could not be changed this time */
+/* programs:copy() -> how many histograms could not be changed this time */
 static int
 programs_copy(lua_State *L)
 {
 	struct programs *p = check_programs(L);
-	lua_Integer changed = 0, failed = 0;
+	lua_Integer failed = 0;
 	u32 n;
 
 	for (int kind = 0; kind < LATENCY_KINDS; kind++) {
@@ -236,15 +236,12 @@ programs_copy(lua_State *L)
 
 			if (c == NULL || c->ksp == NULL || row[0] == c->last[0])
 				continue;
-			if (copy_row(c, row) == 0)
-				changed++;
-			else
+			if (copy_row(c, row) != 0)
 				failed++;
 		}
 	}
-	lua_pushinteger(L, changed);
 	lua_pushinteger(L, failed);
-	return 2;
+	return 1;
 }
 
 /* programs:losses() -> { disk =, bio =, connect =, exit =, unseen =, switch =, accept = } */
