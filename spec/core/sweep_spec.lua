@@ -32,6 +32,15 @@ describe("a command in which one call fails", function()
     end)
   end
 
+  it("says that groups are missing where the disk or a signal stands in the way, and opens files again after one",
+    function()
+      if asan and asan ~= "" then
+        return pending("the sanitizer has an allocator of its own")
+      end
+      assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "13 -E EIO", "kstat -p cgroup").out)
+      assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "10 -E EINTR", "kstat -p cgroup").out)
+    end)
+
   it("ends with a line and the status 3 where memory stays short, from the first request on", function()
     if asan and asan ~= "" then
       return pending("the sanitizer has an allocator of its own")

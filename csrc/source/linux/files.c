@@ -167,7 +167,7 @@ ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
 	bool exists = lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
 
 	if (!exists && lx->root[root].fd >= 0)
-		ks_note_lack(&lx->root[root], errno);
+		ks_note_fault(&lx->root[root], errno);
 	return exists;
 }
 

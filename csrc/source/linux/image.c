@@ -29,6 +29,24 @@ ks_note_lack(const struct ks_dir *dir, int err)
 }
 
 void
+ks_note_fault(const struct ks_dir *dir, int err)
+{
+	if (dir->lack != NULL && (ks_is_lack(err) || err == EIO || err == EINTR))
+		*dir->lack = err;
+}
+
+int
+ks_open_at(int dir, const char *path, int flags)
+{
+	int fd;
+
+	do
+		fd = openat(dir, path, flags | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+void
 ks_image_free(struct ks_image *im)
 {
 	if (im->fd >= 0)
@@ -97,9 +115,7 @@ read_anew(struct ks_image *im, bool kernel)
 static int
 finish(struct ks_image *im, const struct ks_dir *root, int err)
 {
-	ks_note_lack(root, err);
-	if (err == EIO && root->lack != NULL)
-		*root->lack = err;
+	ks_note_fault(root, err);
 	if (err != 0)
 		im->len = 0;
 	if (im->data != NULL)
@@ -129,7 +145,7 @@ ks_image_read(struct ks_image *im, const struct ks_dir *root, uint64_t round)
 	if (im->fd < 0 && (root->fd < 0 || im->absent)) {
 		err = ENOENT;
 	} else if (im->fd < 0) {
-		im->fd = openat(root->fd, im->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		im->fd = ks_open_at(root->fd, im->file->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		err = im->fd < 0 ? errno : read_anew(im, root->kernel);
 		/* Which files /proc has does not change while the kernel runs. */
 		im->absent = err == ENOENT && root->kernel && im->file->root == KS_ROOT_PROC;
@@ -175,7 +191,7 @@ ks_dir_exists(const struct ks_dir *dir)
 {
 	if (dir->fd >= 0 && faccessat(dir->fd, dir->below != NULL ? dir->below : ".", F_OK, 0) == 0)
 		return true;
-	ks_note_lack(dir, errno);
+	ks_note_fault(dir, errno);
 	return false;
 }
 
@@ -192,7 +208,7 @@ open_in(const struct ks_dir *dir, const char *name, int flags)
 		}
 		name = path;
 	}
-	return openat(dir->fd, name, flags | O_CLOEXEC);
+	return ks_open_at(dir->fd, name, flags);
 }
 
 DIR *
@@ -206,7 +222,7 @@ ks_dir_list(const struct ks_dir *dir, const char *path)
 		return list;
 	if (fd >= 0)
 		(void)close(fd);
-	ks_note_lack(dir, err);
+	ks_note_fault(dir, err);
 	errno = err;
 	return NULL;
 }
@@ -248,7 +264,8 @@ ks_file_read(const struct ks_dir *dir, const char *path, char *to, size_t size)
 	} else {
 		int err = errno;
 
-		ks_note_lack(dir, err);
+		/* What is read may have such an error of its own, as a sensor. */
+		(fd < 0 ? ks_note_fault : ks_note_lack)(dir, err);
 		if (fd >= 0)
 			(void)close(fd);
 		errno = err;

@@ -76,6 +76,12 @@ bool ks_dir_exists(const struct ks_dir *dir);
 /* Notes an error for the source that the directory belongs to, if it is a lack; others are ignored. */
 void ks_note_lack(const struct ks_dir *dir, int err);
 
+/* As that, and an error of input and output, too: for calls that have none on a healthy machine, as looking does. */
+void ks_note_fault(const struct ks_dir *dir, int err);
+
+/* openat() with O_CLOEXEC, again where a signal interrupts it, as it does below a mount of lxcfs. */
+int ks_open_at(int dir, const char *path, int flags);
+
 void ks_image_free(struct ks_image *im);
 
 /*

@@ -247,9 +247,9 @@ add_device(const struct ks_dir *list, const char *name, struct ks_values *vals)
 	struct ks_values own = { .have = 0 };
 	uint64_t absent = 0;
 
-	dir.fd = openat(list->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir.fd = ks_open_at(list->fd, name, O_RDONLY | O_DIRECTORY);
 	if (dir.fd < 0) {
-		ks_note_lack(list, errno);
+		ks_note_fault(list, errno);
 		return;
 	}
 	ks_attributes_read(&dir, device_errors, &absent, &own, &texts);

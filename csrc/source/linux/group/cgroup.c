@@ -103,7 +103,7 @@ note(const struct walk *w, int err)
 	if (err == 0 && w->lx->troubles == NULL)
 		return;
 	if (h->dir.name == NULL) {
-		ks_note_lack(&h->dir, err);
+		ks_note_fault(&h->dir, err);
 		return;
 	}
 	(void)snprintf(path, sizeof(path), "%s%s%s", h->dir.name, w->path[0] != '\0' ? "/" : "", w->path);
@@ -133,7 +133,7 @@ parts_of(const struct walk *w, int at, const char *name, int *known)
 		if (faccessat(at, path, F_OK, 0) == 0)
 			found |= (uint16_t)(1u << files[i].part);
 		else
-			ks_note_lack(&h->dir, errno);
+			ks_note_fault(&h->dir, errno);
 	}
 	*known = found;
 	return found;
@@ -227,7 +227,7 @@ walk_directory(struct walk *w, size_t len, int at, const char *name, int depth, 
 		w->gs->unwatchable = true;
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		ks_note_lack(&h->dir, errno);
+		ks_note_fault(&h->dir, errno);
 		return 0; /* groups come and go at any time */
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -236,7 +236,7 @@ walk_directory(struct walk *w, size_t len, int at, const char *name, int depth, 
 		return -1;
 	if (depth == 0 || (h->exact && st.st_nlink == 2))
 		return 0;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = ks_open_at(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	note(w, fd < 0 ? errno : 0);
 	return fd < 0 ? 0 : walk_entries(w, len, fd, depth - 1);
 }

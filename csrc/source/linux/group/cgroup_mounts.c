@@ -65,14 +65,14 @@ static int
 open_point(struct ks_linux *lx, const char *point, const char *below_sys)
 {
 	int fd = below_sys != NULL ?
-	    openat(lx->root[KS_ROOT_SYS].fd, below_sys, O_RDONLY | O_DIRECTORY | O_CLOEXEC) :
-	    open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	    ks_open_at(lx->root[KS_ROOT_SYS].fd, below_sys, O_RDONLY | O_DIRECTORY) :
+	    ks_open_at(AT_FDCWD, point, O_RDONLY | O_DIRECTORY);
 
 	if (lx->root[KS_ROOT_SYS].fd < 0)
 		return fd; /* without /sys there is nothing to warn of */
 	/* The lack is noted apart: what is noted for a path is forgotten when the directory is opened to list it. */
 	if (fd < 0)
-		ks_note_lack(&lx->root[KS_ROOT_SYS], errno);
+		ks_note_fault(&lx->root[KS_ROOT_SYS], errno);
 	if (below_sys != NULL)
 		ks_linux_note_path(lx, KS_ROOT_SYS, below_sys, fd < 0 ? errno : 0);
 	return fd;
@@ -99,7 +99,7 @@ add(struct ks_linux *lx, struct ks_groups *gs, const char *point, struct ks_hier
 	if (h.dir.fd < 0)
 		return;
 	if (fstatfs(h.dir.fd, &fs) != 0) {
-		ks_note_lack(&h.dir, errno);
+		ks_note_fault(&h.dir, errno);
 		fs.f_type = 0;
 	}
 	is_cgroup = fs.f_type == CGROUP2_SUPER_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC;

@@ -244,6 +244,8 @@ ks_group_file(const struct ks_dir *dir, const char *name, char *to, size_t size,
 	ssize_t n = ks_file_read(dir, name, to, size - 1);
 	size_t len = n > 0 ? (size_t)n : 0;
 
+	if (n < 0)
+		ks_note_fault(dir, errno);
 	to[len] = '\0';
 	*text = ks_text_of(to, len);
 	return n >= 0 && len < size - 1;

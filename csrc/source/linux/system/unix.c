@@ -107,13 +107,13 @@ static int
 count_proc(const struct ks_linux *lx, bool processes, bool stop_early)
 {
 	_Alignas(8) char buf[8192];
-	int fd = openat(lx->root[KS_ROOT_PROC].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = ks_open_at(lx->root[KS_ROOT_PROC].fd, ".", O_RDONLY | O_DIRECTORY);
 	int count = 0;
 	bool stop = false;
-	long n;
+	long n = 0;
 
 	if (fd < 0) {
-		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
+		ks_note_fault(&lx->root[KS_ROOT_PROC], errno);
 		return -1;
 	}
 	while (!stop && (n = syscall(SYS_getdents64, fd, buf, stop_early ? 2048 : sizeof(buf))) > 0) {
@@ -129,8 +129,10 @@ count_proc(const struct ks_linux *lx, bool processes, bool stop_early)
 			}
 		}
 	}
+	if (n < 0)
+		ks_note_fault(&lx->root[KS_ROOT_PROC], errno);
 	(void)close(fd);
-	return count;
+	return n < 0 ? -1 : count;
 }
 
 /* The link count of /proc is 2, plus its fixed directories, plus these: one call in place of a walk over all. */
@@ -143,7 +145,7 @@ ks_linux_all_processes(const struct ks_linux *lx)
 	if (fixed < 0)
 		return -1;
 	if (fstat(lx->root[KS_ROOT_PROC].fd, &st) != 0) {
-		ks_note_lack(&lx->root[KS_ROOT_PROC], errno);
+		ks_note_fault(&lx->root[KS_ROOT_PROC], errno);
 		return -1;
 	}
 	return (int64_t)st.st_nlink <= fixed + 2 ? -1 : (int64_t)st.st_nlink - fixed - 2;
