@@ -46,6 +46,12 @@ describe("control groups of a tree", function()
     end)
   end
 
+  it("have the number of a disk as its name where no disk has it", function()
+    local stats = group_stats(tree("small"))
+    assert.equal("10", stats["cgroup_io:web.service:dev254_0_reads"])
+    assert.equal("2000", stats["cgroup_io:web.service:dev254_0_nwritten"])
+  end)
+
   it("are read by use with all that its rules name", function()
     local catalogue, needed = run.shell(run.build .. "/spec/core_catalogue").out, {}
     for _, selector in ipairs(require("kstat.use.cgroup").select) do

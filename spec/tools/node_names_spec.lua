@@ -38,6 +38,7 @@ describe("the names of node_exporter", function()
     write("sys/class/net/eth0/operstate", "up\n")
     write("sys/class/net/eth0/carrier", "1\n")
     write("sys/class/net/eth1/operstate", "down\n")
+    write("sys/fs/xfs/dm-1/stats/stats", "extent_alloc 21 22 23 24\nblk_map 11 12 13 14 15 16 17\ndir 31 32 33 34\n")
     write("proc/loadavg", "0.21 0.05 12.34 1/10 5\n")
     write("proc/diskstats", " 179 0 mmcblk0 5 1 16 2 3 1 8 1 0 3 3\n 179 1 mmcblk0p1 4 1 8 1 2 1 4 1 0 2 2\n"
       .. " 8 0 sda 5 1 16 2 3 1 8 1 0 3 3\n 8 1 sda1 4 1 8 1 2 1 4 1 0 2 2\n")
@@ -123,6 +124,17 @@ describe("the names of node_exporter", function()
     has(text, "node_load15 12.34")
     has(text, 'node_scrape_collector_success{collector="loadavg"} 1')
     assert.falsy(text:find("\nnode_disk_", 1, true) or text:find("\nnode_time_", 1, true))
+  end)
+
+  it("have what XFS counts, each as it is", function()
+    local text = render("prometheus", nil, "--collector.disable-defaults", "--collector.xfs")
+    for i, name in ipairs({ "reads", "writes", "unmaps", "extent_list_insertions", "extent_list_deletions",
+      "extent_list_lookups", "extent_list_compares" }) do
+      has(text, ('node_xfs_block_mapping_%s_total{device="dm-1"} %d'):format(name, 10 + i))
+    end
+    for i, name in ipairs({ "lookup", "create", "remove", "getdents" }) do
+      has(text, ('node_xfs_directory_operation_%s_total{device="dm-1"} %d'):format(name, 30 + i))
+    end
   end)
 
   it("are those of an expression for the fields of a collector", function()

@@ -86,6 +86,25 @@ kstat-20231117-100000.rec
     assert.equal(5, samples())
   end)
 
+  it("leaves no descriptor open when its recorder is closed", function()
+    local script = [[local recording = require("kstat.recording")
+      local ks = require("kstat").open("spec/vectors/kstat/host.jsonl")
+      local function open()
+        local p = io.popen("ls /proc/$PPID/fd | wc -l")
+        return p:read("a"):match("%d+"), p:close()
+      end
+      local before
+      for i = 1, 4 do
+        local rec = assert(recording.directory(arg[1], { keep = 1e9, keep_bytes = 2 ^ 30 }))
+        assert(rec:add(ks))
+        rec:close()
+        before = i == 1 and open() or before
+      end
+      io.write(open() - before)]]
+    local r = run.run({ "kstatlua", "-e", script, dir })
+    assert.same({ "0", "" }, { r.out, r.err })
+  end)
+
   it("is continued in its newest file by a recorder that starts again, which only its owner and group read", function()
     local r = record("unix:0:system_misc", "0.01", "3")
     assert.same({ "", "", 0 }, { r.out, r.err, r.status })
