@@ -86,6 +86,31 @@ kstat-20231117-100000.rec
     assert.equal(5, samples())
   end)
 
+  it("goes back by as many samples as are asked for, over several files", function()
+    local capture, kstat, recording = require("support.capture"), require("kstat"), require("kstat.recording")
+    local path, day, lines = dir .. ".json", 86400, {}
+    local times = { 0, 10, 20, day, day + 10, 2 * day, 2 * day + 10 }
+    for i, time in ipairs(times) do
+      lines[i] = ("%d\n[%s]\n"):format(1700000000 + time, capture.named("a", 1, 100 + 10 * i, '"n":1'))
+    end
+    run.write_file(path, table.concat(lines, "\n"))
+    local ks = assert(kstat.open(path))
+    local rec = assert(recording.directory(dir, { keep = 7 * day, keep_bytes = 2 ^ 30 }))
+    repeat
+      assert(rec:add(ks))
+      ks:update(true)
+    until ks:ended()
+    rec:close()
+    assert.equal(3, select(2, names():gsub("%.rec", "")))
+    ks = assert(kstat.open(dir))
+    for wanted = 1, #times do
+      assert(ks:seek(1700000000 + 2 * day + 10))
+      local at = math.max(#times - wanted, 1)
+      local went = select(4, assert(ks:previous(nil, wanted)))
+      assert.same({ #times - at, times[at] }, { went, ks:time_of_day() - 1700000000 })
+    end
+  end)
+
   it("leaves no descriptor open when its recorder is closed", function()
     local script = [[local recording = require("kstat.recording")
       local ks = require("kstat").open("spec/vectors/kstat/host.jsonl")
