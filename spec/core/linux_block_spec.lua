@@ -19,6 +19,21 @@ describe("block devices", function()
     assert.same({}, d.twice)
   end)
 
+  it("are of the module that their name has before its number, whatever that name is", function()
+    local dir, lines = L.copy(TREE), {}
+    local names = { ["dm-3"] = "dm:3", ["x-4"] = "x:4", ["_5"] = "_:5", ["-_6"] = "-:6", ["md_d7"] = "md_d:7",
+      ["7"] = "7:7", ["u"] = "u:0", ["z-99999999999"] = "z:0" }
+    for name in pairs(names) do
+      lines[#lines + 1] = (" 240 %d %s 5 1 16 2 3 1 8 1 0 3 3\n"):format(#lines, name)
+    end
+    L.write(dir .. "/proc/diskstats", table.concat(lines))
+    local changed = L.dump(dir .. "/proc", dir .. "/sys")
+    L.remove(dir)
+    for name, id in pairs(names) do
+      assert.truthy(changed.kstat[id .. ":" .. name], name)
+    end
+  end)
+
   it("show what is in flight, and how their queue is set", function()
     same("nvme:0:nvme0n1,queue", { reads_in_flight = "1", writes_in_flight = "2", state = "live", scheduler = "none",
       nr_requests = "1023", write_cache = "write back", read_ahead = "128", max_sectors = "1280" })
