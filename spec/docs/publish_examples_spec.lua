@@ -69,12 +69,31 @@ describe("the example", function()
     assert.matches("job_ns:type\tlog10_lin\n", out)
   end)
 
-  it("provider.c shows its requests", function()
-    local cc = run.shell(("cc -std=gnu11 -Wall -Wextra -Werror -O2 %s -Icsrc/include examples/provider.c " ..
-      "-o %s/provider -L%s/lib -lkstat -lpthread -Wl,-rpath,%s/lib"):format(os.getenv("KSTAT_CFLAGS") or "", dir,
+  local function compiled(name)
+    local cc = run.shell(("cc -std=gnu11 -Wall -Wextra -Werror -O2 %s -Icsrc/include examples/%s.c " ..
+      "-o %s/%s -L%s/lib -lkstat -lpthread -Wl,-rpath,%s/lib"):format(os.getenv("KSTAT_CFLAGS") or "", name, dir, name,
       run.build, run.build))
     assert.equal("", cc.err)
-    local out = watch(dir .. "/provider", { "kstat -p provider:::", "kstat -d provider::counters:bytes" },
+    return dir .. "/" .. name
+  end
+
+  it("queue.c shows how long its requests wait and are served", function()
+    local out = watch(compiled("queue"), { "kstat -pa 'count(buckets), p50(buckets) by (name)' -m queue" },
+      function(text) return number(text, "jobs,svc:count%(buckets%)") > 100 end)
+    local function median(name)
+      return tonumber(out:match("jobs," .. name .. ":p50%(buckets%)\t([%d.]+)\n"))
+    end
+    assert.is_true(median("wait") > median("svc") and median("svc") > 0, out)
+  end)
+
+  it("histogram.c shows the sizes of its requests", function()
+    local out = watch(compiled("histogram"), { "kstat -p histogram::sizes" },
+      function(text) return text:find("buckets\t%[[^]]*[1-9]%d%d") ~= nil end)
+    assert.matches("sizes:type\tlog2\n", out)
+  end)
+
+  it("provider.c shows its requests", function()
+    local out = watch(compiled("provider"), { "kstat -p provider:::", "kstat -d provider::counters:bytes" },
       function(text) return number(text, "counters:requests") > 100 and number(text, "queue:reads") > 100 end)
     assert.is_true(number(out, "counters:bytes") > number(out, "counters:requests"))
     assert.matches("sizes:buckets\t%[%d+,", out)
