@@ -88,7 +88,7 @@ load_disk(char **argv)
 {
 	size_t threads = strtoul(argv[2], NULL, 10);
 	pthread_t *ids = calloc(threads, sizeof(*ids));
-	unsigned long long size;
+	unsigned long long size = 0;
 
 	disk.fd = open(argv[0], O_RDWR | O_DIRECT);
 	if (disk.fd < 0 || ids == NULL || ioctl(disk.fd, BLKGETSIZE64, &size) != 0)
