@@ -71,7 +71,8 @@ describe("a name of the module", function()
           local is, part = pcall(require, "kstat." .. word)
           member = type(member) == "table" and member[word] or is and part or nil
         end
-        names, unknown[#unknown + 1] = names + 1, not member and page .. ": kstat" .. name or nil
+        -- kstat.nginx can only be loaded by nginx.
+        names, unknown[#unknown + 1] = names + 1, not member and name ~= ".nginx" and page .. ": kstat" .. name or nil
       end
     end
     assert.truthy(names > 50)
