@@ -22,7 +22,7 @@ usage: NAME SYNOPSIS[-m module] [-i instance] [-n name]
              [module[:instance[:name[:statistic]]] ...] [interval [count]]
 
   -p  parseable lines        -C  the same with a colon before the value
-  -l  names only             -j  JSON
+  -l  names only             -j  JSON (CSV: --csv of a report, as of kstatlua mpstat)
   -q  only the exit status   -d  describe the statistics: kind, unit, meaning
   -o prometheus, -o openmetrics   metrics, in base units
   --output FILE   with -o: each report replaces FILE once it is complete (-: standard output)

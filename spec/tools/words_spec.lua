@@ -18,7 +18,7 @@ describe("a bare word", function()
       ["/dev/nvme0n1"] = "'/dev/nvme0n1' is the device 'nvme0n1': kstat -n nvme0n1",
       ["/"] = "'/' is a mount point: kstat -n /", nvme0m1 = "no kstat matches 'nvme0m1'; did you mean 'nvme0n1'? " ..
         "kstat -n nvme0n1",
-      ps = "'ps' is no command of kstat; processes: kstatlua prstat",
+      ps = "'ps' is no command of kstat; processes (by memory: -s rss): kstatlua prstat",
       dmesg = "'dmesg' is no command of kstat, which does not show messages of the kernel; dmesg does",
     }) do
       assert.same({ "kstat: " .. line .. "\n", 1, "" }, { said("kstat", word) })
@@ -129,7 +129,9 @@ describe("the words of others", function()
     for command, line in pairs({ ["sar -n DEV"] = "nicstat --from -1h", ["sar -d"] = "iostat -x --from -1h",
       ["sar -u 1 5"] = "mpstat -a --from -1h", ["sar"] = "vmstat --from -1h", ["sar -f x"] = "vmstat -r FILE",
       ["pidstat -u"] = "prstat", ["pidstat -r"] = "prstat -s rss", ["pidstat -t"] = "prstat -L",
-      ["pidstat -d 1"] = "prstat -d", ["pidstat -p 1"] = "prstat -p PID" }) do
+      ["pidstat -d 1"] = "prstat -d", ["pidstat -p 1"] = "prstat -p PID", ["ps -ef"] = "prstat -A",
+      ["htop -u root"] = "top -u USER", ["netstat -tlnp"] = "listen", ["dladm show-link"] = "nicstat",
+      ["node_load1"] = "exporter --names node" }) do
       local list = {}
       for word in command:gmatch("%S+") do
         list[#list + 1] = word
