@@ -131,7 +131,7 @@ describe("the words of others", function()
       ["pidstat -u"] = "prstat", ["pidstat -r"] = "prstat -s rss", ["pidstat -t"] = "prstat -L",
       ["pidstat -d 1"] = "prstat -d", ["pidstat -p 1"] = "prstat -p PID", ["ps -ef"] = "prstat -A",
       ["htop -u root"] = "top -u USER", ["netstat -tlnp"] = "listen", ["dladm show-link"] = "nicstat",
-      ["node_load1"] = "exporter --names node" }) do
+      ["node_load1"] = "exporter --names node", ["biolatency"] = "iostat -xn" }) do
       local list = {}
       for word in command:gmatch("%S+") do
         list[#list + 1] = word
