@@ -3,6 +3,7 @@
 -- line was wrong, 3 the kernel does not let it, or another one runs. SPDX-License-Identifier: MIT
 local kstat = require("kstat")
 local interval = require("kstat.base.options.interval")
+local operand = require("kstat.command.operand")
 local options = require("kstat.base.options")
 local running = require("kstat.base.running")
 local text = require("kstat.base.text")
@@ -34,16 +35,7 @@ end
 
 --- Returns what is counted as a set, the interval and the count.
 local function read_arguments(words)
-  local given, problem = options.read(OPTIONS, words)
-  if not given then
-    wrong(problem)
-  elseif given.help then
-    running.show(USAGE)
-  end
-  local operands, seconds, count = interval.split(given.operands)
-  if not operands then
-    wrong(seconds)
-  end
+  local given, operands, seconds, count = operand.command_line(OPTIONS, words, USAGE, wrong)
   local known, wanted = {}, {}
   for _, area in ipairs(AREAS) do
     known[area], wanted[area] = true, #operands == 0

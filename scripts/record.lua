@@ -80,16 +80,8 @@ end
 
 --- Returns the options, the operands that are selectors, the interval and the count.
 local function read_arguments(words)
-  local given, problem = options.read(OPTIONS, words)
-  if not given then
-    wrong(problem)
-  elseif given.help then
-    running.show(USAGE)
-  end
-  local operands, seconds, count = interval.split(given.operands)
-  if not operands then
-    wrong(seconds)
-  elseif not seconds then
+  local given, operands, seconds, count = operand.command_line(OPTIONS, words, USAGE, wrong)
+  if not seconds then
     wrong("no interval")
   elseif not given.output == not given.directory then
     wrong(given.output and "-o and --directory cannot be used together" or
