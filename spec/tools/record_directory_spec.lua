@@ -115,7 +115,8 @@ kstat-20231117-100000.rec
     local script = [[local recording = require("kstat.recording")
       local ks = require("kstat").open("spec/vectors/kstat/host.jsonl")
       local function open()
-        local p = io.popen("ls /proc/$PPID/fd | wc -l")
+        -- Files and directories: both ends of this pipe may still be open.
+        local p = io.popen("find /proc/$PPID/fd -lname '/*' 2> /dev/null | wc -l")
         return p:read("a"):match("%d+"), p:close()
       end
       local before
