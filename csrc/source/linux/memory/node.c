@@ -7,7 +7,7 @@
 #include "model/record.h"
 #include "source/linux/described.h"
 #include "source/linux/devices.h"
-#include "source/linux/lines.h"
+#include "source/linux/listing.h"
 #include "source/linux/memory/memory.h"
 
 static const struct ks_devices nodes = { .root = KS_ROOT_SYS, .path = "devices/system/node", .prefix = "node",

@@ -4,7 +4,7 @@
  * counts, from a file like it, /proc/net/xfrm_stat: ip:0:xfrm.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/lines.h"
+#include "source/linux/listing.h"
 #include "source/linux/net/described_net.h"
 #include "source/linux/net/udp_fields.h"
 

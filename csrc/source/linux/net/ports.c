@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "source/linux/lines.h"
+#include "source/linux/listing.h"
 #include "source/linux/net/diag.h"
 
 static const struct ks_file range_file = { KS_ROOT_PROC, "sys/net/ipv4/ip_local_port_range", KS_MADE_WHOLE, false };

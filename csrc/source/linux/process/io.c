@@ -6,7 +6,7 @@
  * rest is cnread and cnwritten. Where these page faults stand still no child ended: the rest is of threads that did.
  * SPDX-License-Identifier: MIT
  */
-#include "source/linux/lines.h"
+#include "source/linux/listing.h"
 #include "source/linux/process/processes.h"
 
 enum { IO_RCHAR, IO_WCHAR, IO_SYSCR, IO_SYSCW, IO_NREAD, IO_NWRITTEN, IO_NCANCELLED,

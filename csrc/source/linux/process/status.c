@@ -2,7 +2,6 @@
  * status.c - the statistics of processes in /proc/PID/status, smaps_rollup and schedstat, and sums of what the kernel
  * keeps for each thread alone. SPDX-License-Identifier: MIT
  */
-#include "source/linux/lines.h"
 #include "source/linux/listing.h"
 #include "source/linux/process/processes.h"
 

@@ -17,7 +17,6 @@
 #include "model/raw_layout.h"
 #include "source/linux/cpu/cpus.h"
 #include "source/linux/described.h"
-#include "source/linux/lines.h"
 #include "source/linux/listing.h"
 #include "source/linux/memory/memory.h"
 #include "source/linux/system/pressure.h"
