@@ -1,6 +1,6 @@
 /*
  * field.h - tables of the statistics of a NAMED kstat: one table describes them and builds them. A reader
- * collects values; statistics without a value are absent from the kstat.
+ * collects values, continuing those of narrow counters; statistics without a value are absent from the kstat.
  *
  * The field that comes next is looked at first: without that a sample takes 5 % more instructions.
  * SPDX-License-Identifier: MIT
@@ -8,6 +8,7 @@
 #ifndef SOURCE_LINUX_FIELD_H
 #define SOURCE_LINUX_FIELD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -105,5 +106,34 @@ const struct ks_meta *ks_field_meta(const struct ks_field *table, const char *st
  * soon behind it: files have their names in a steady order, mostly that of the table.
  */
 size_t ks_field_by_key(const struct ks_field *table, const char *key, size_t n, size_t hint);
+
+/*
+ * Counters that the kernel keeps in fewer bits than we do are continued: milliseconds of disks, cells of
+ * /proc/interrupts. What is kept of one from one reading to the next; all zeros before the first:
+ */
+struct ks_widened {
+	bool known;
+	uint64_t raw, value; /* as the file had it last; continued */
+};
+
+/*
+ * Returns what a counter of 32 bits, or a sum of such counters, stands at if it is continued when it passes its
+ * width. The first reading counts as it is. A counter that fell otherwise counted nothing.
+ */
+static inline uint64_t
+ks_widen(struct ks_widened *w, uint64_t now)
+{
+	uint32_t step = (uint32_t)now - (uint32_t)w->raw;
+
+	if (!w->known)
+		w->value = now;
+	else if (now >= w->raw)
+		w->value += now - w->raw;
+	else if (step <= INT32_MAX)
+		w->value += step;
+	w->raw = now;
+	w->known = true;
+	return w->value;
+}
 
 #endif

@@ -5,7 +5,6 @@
 #define SOURCE_LINUX_CPUS_H
 
 #include "source/linux/linux.h"
-#include "source/linux/widen.h"
 
 /* /proc counts CPU time in ticks of 1/100 s, whatever the kernel's own clock. */
 #define KS_NSEC_PER_TICK 10000000u

@@ -13,7 +13,6 @@
 #include "base/table.h"
 #include "source/linux/cpu/cpus.h"
 #include "source/linux/listing.h"
-#include "source/linux/widen.h"
 
 const struct ks_file ks_interrupts_file = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU, false };
 const struct ks_file ks_softirqs_file = { KS_ROOT_PROC, "softirqs", KS_MADE_WHOLE, false };

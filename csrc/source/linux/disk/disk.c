@@ -13,7 +13,6 @@
 #include "model/illumos.h"
 #include "source/linux/disk/disk.h"
 #include "source/linux/listing.h"
-#include "source/linux/widen.h"
 
 static const struct ks_listing listing;
 

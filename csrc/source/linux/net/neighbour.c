@@ -5,7 +5,6 @@
  */
 #include "source/linux/described.h"
 #include "source/linux/linux.h"
-#include "source/linux/widen.h"
 
 static const struct ks_file arp_file = { KS_ROOT_PROC, "net/stat/arp_cache", KS_MADE_BRIEFLY, false };
 static const struct ks_file ndisc_file = { KS_ROOT_PROC, "net/stat/ndisc_cache", KS_MADE_BRIEFLY, false };

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/net/links.h"
-#include "source/linux/widen.h"
 
 enum { Q_KIND = KS_QDISC_COUNTERS };
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "source/linux/linux.h"
-#include "source/linux/widen.h"
 
 static const struct ks_file softnet_file = { KS_ROOT_PROC, "net/softnet_stat", KS_MADE_BRIEFLY, false };
 
