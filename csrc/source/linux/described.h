@@ -7,8 +7,8 @@
 
 #include "model/meta.h"
 
-/* The statistics whose meaning is known, sorted by name; a NULL stat ends each table. */
-extern const struct ks_meta ks_vm_events_known[], ks_tcp_ext_known[], ks_ip_ext_known[];
+/* The statistics whose meaning is known, sorted by name but for those of OpenZFS; a NULL stat ends each table. */
+extern const struct ks_meta ks_vm_events_known[], ks_tcp_ext_known[], ks_ip_ext_known[], ks_zfs_known[];
 
 /* The number of statistics of such a table. */
 #define KS_KNOWN(table) (sizeof(table) / sizeof(*(table)) - 1)
@@ -17,6 +17,7 @@ extern const struct ks_meta ks_vm_events_known[], ks_tcp_ext_known[], ks_ip_ext_
 const struct ks_meta *ks_vm_events_meta(const char *stat);
 const struct ks_meta *ks_tcp_ext_meta(const char *stat);
 const struct ks_meta *ks_ip_ext_meta(const char *stat);
+const struct ks_meta *ks_zfs_meta(const char *stat);
 
 /* The same: metadata like this, with a sentence that has the statistic's name in its middle. */
 const struct ks_meta *ks_described_as(const struct ks_meta *like, const char *before, const char *stat,

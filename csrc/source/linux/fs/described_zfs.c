@@ -1,6 +1,4 @@
-/* described_zfs.c - see described_zfs.h. SPDX-License-Identifier: MIT */
-#include "source/linux/fs/described_zfs.h"
-
+/* described_zfs.c - metadata of the statistics of OpenZFS, see described.h. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "source/linux/fs/described_zfs.h"
+#include "source/linux/described.h"
 #include "source/linux/linux.h"
 
 #define ROOT "spl/kstat"
