@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "source/linux/net/diag.h"
 #include "source/linux/net/links.h"
+#include "source/linux/net/netlink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/linux.h"
-#include "source/linux/net/diag.h"
+#include "source/linux/net/netlink.h"
 #include "source/linux/process/processes.h"
 
 enum { L_SOCKETS, L_QUEUE, L_QUEUE_MAX, L_DROPS, L_ADDRESS, L_UID, L_PID, L_FNAME, L_PROCESSES };

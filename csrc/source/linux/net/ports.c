@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/listing.h"
-#include "source/linux/net/diag.h"
+#include "source/linux/net/netlink.h"
 
 static const struct ks_file range_file = { KS_ROOT_PROC, "sys/net/ipv4/ip_local_port_range", KS_MADE_WHOLE, false };
 static const struct ks_file sockstat_file = { KS_ROOT_PROC, "net/sockstat", KS_MADE_WHOLE, false };

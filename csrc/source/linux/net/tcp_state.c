@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/linux.h"
-#include "source/linux/net/diag.h"
+#include "source/linux/net/netlink.h"
 
 #define GAUGE(stat, desc) KS_GAUGE(stat, KSTAT_DATA_UINT64, desc)
 
