@@ -38,9 +38,6 @@ struct ks_link {
 /* Parses the body of an RTM_NEWLINK or RTM_NEWSTATS; false if it is something else or too short. */
 bool ks_link_parse(uint16_t type, struct ks_text body, struct ks_link *link);
 
-/* Asks for all links with their counters (facts), or for the counters alone. Results as ks_netlink_dump(). */
-int ks_link_dump(struct ks_netlink *nl, bool facts, ks_netlink_each *each, void *arg);
-
 /* A root queueing discipline as a message describes it. */
 enum ks_qdisc_counter { KS_QDISC_BYTES, KS_QDISC_PACKETS, KS_QDISC_DROPS, KS_QDISC_OVERLIMITS, KS_QDISC_REQUEUES,
 	KS_QDISC_QLEN, KS_QDISC_BACKLOG, KS_QDISC_COUNTERS };
