@@ -1,8 +1,9 @@
 /*
- * ports.c - ports for connections that are made from here, ports:0:tcp: how many there are, and how many are in use
- * towards the one address and port that has most of them; beyond that connect() fails with EADDRNOTAVAIL, and nothing
- * counts it. The kernel goes over all sockets for it, so these are looked at only where half of the ports may be in
- * use, and the kstat is optional. SPDX-License-Identifier: MIT
+ * connections.c - TCP connections, for which the kernel is asked over netlink. It goes over all sockets for that, so
+ * these kstats are optional. By state: tcp_state:0:tcp and tcp_state:0:tcp6. And the ports for connections that are made
+ * from here, ports:0:tcp: how many there are, and how many are in use towards the one address and port that has most of
+ * them; beyond that connect() fails with EADDRNOTAVAIL, and nothing counts it. For that sockets are looked at only
+ * where half of the ports may be in use. SPDX-License-Identifier: MIT
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,15 +15,96 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "source/linux/linux.h"
 #include "source/linux/listing.h"
 #include "source/linux/net/netlink.h"
+
+#define GAUGE(stat, desc) KS_GAUGE(stat, KSTAT_DATA_UINT64, desc)
+
+/* The first fields are in the order of the kernel's numbers of states, from 1. */
+enum { T_LAST = KS_TCP_STATES - 2, T_RECEIVED, T_SENT };
+
+static const struct ks_field fields[] = {
+	GAUGE("established", "connections that are open"),
+	GAUGE("syn_sent", "connections being opened from here"),
+	GAUGE("syn_recv", "connections being opened from elsewhere"),
+	GAUGE("fin_wait1", "connections closed here; the other side has not acknowledged it"),
+	GAUGE("fin_wait2", "connections closed here that the other side has not closed yet"),
+	GAUGE("time_wait", "closed connections whose late segments are waited for"),
+	GAUGE("close", "sockets that are not connected"),
+	GAUGE("close_wait", "connections closed by the other side that the program here has not closed yet"),
+	GAUGE("last_ack", "connections closed by both sides; the last acknowledgement is waited for"),
+	GAUGE("listen", "sockets that wait for connections"),
+	GAUGE("closing", "connections that both sides closed at the same time"),
+	[T_RECEIVED] = KS_AMOUNT("rx_queued", "bytes received that programs have not read yet"),
+	[T_SENT] = KS_AMOUNT("tx_queued", "bytes to be sent, or sent and not acknowledged yet"),
+	KS_FIELD_END
+};
+_Static_assert(sizeof(fields) / sizeof(fields[0]) == T_SENT + 2, "a state needs a field");
+
+#define ALL_STATES ((1u << KS_TCP_STATES) - 2)
+
+static int
+count(void *arg, uint16_t type, struct ks_text body)
+{
+	struct ks_values *vals = arg;
+	struct ks_diag d;
+
+	if (!ks_diag_parse(type, body, &d) || d.state == 0)
+		return 0;
+	vals->v[d.state - 1].u++;
+	if (d.state != KS_TCP_LISTEN) {
+		vals->v[T_RECEIVED].u += d.rqueue;
+		vals->v[T_SENT].u += d.wqueue;
+	}
+	return 0;
+}
+
+static const struct ks_part parts[];
+
+static int
+read_states(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
+{
+	struct ks_netlink *nl = lx->sub[KS_SUB_tcp_state].state;
+	struct ks_values vals = { .have = (1ULL << (T_SENT + 1)) - 1 };
+	int err;
+
+	(void)unit;
+	lx->taken = gethrtime();
+	err = ks_diag_dump(nl, lx->part == parts ? AF_INET : AF_INET6, ALL_STATES, count, &vals);
+	if (err != 0)
+		return ks_fail(err, "cannot ask the kernel for TCP sockets: %s", strerror(err));
+	ks_fields_add(r, fields, &vals);
+	return 0;
+}
+
+static const struct ks_part parts[] = {
+	KS_NAMED_PART("tcp_state", "tcp", "socket", .fields = KS_TABLE(fields), .read = read_states,
+	    .from = "inet_diag (netlink)"),
+	KS_NAMED_PART("tcp_state", "tcp6", "socket", .fields = KS_TABLE(fields), .read = read_states,
+	    .from = "inet_diag (netlink)"),
+};
+
+static int
+scan_states(struct ks_linux *lx, struct ks_units *units)
+{
+	if (lx->root[KS_ROOT_PROC].kernel)
+		return ks_linux_scan_files(lx, KS_SUB_tcp_state);
+	ks_units_begin(units); /* a recorded tree has no kernel that could be asked */
+	return ks_units_end(units);
+}
+
+KS_SUBSYSTEM(tcp_state, parts, .scan = scan_states, .optional = "tcp_state", .state_size = sizeof(struct ks_netlink),
+    .start = ks_diag_start, .release = ks_diag_release);
+
+/* --- ports --------------------------------------------------------------------------------- */
 
 static const struct ks_file range_file = { KS_ROOT_PROC, "sys/net/ipv4/ip_local_port_range", KS_MADE_WHOLE, false };
 static const struct ks_file sockstat_file = { KS_ROOT_PROC, "net/sockstat", KS_MADE_WHOLE, false };
 
 enum { P_PORTS, P_USED, P_TO, P_UID };
 
-static const struct ks_field fields[] = {
+static const struct ks_field port_fields[] = {
 	[P_PORTS] = KS_GAUGE("ports", KSTAT_DATA_UINT64, "ports that the kernel chooses from for connections from here"),
 	[P_USED] = KS_GAUGE("used", KSTAT_DATA_UINT64,
 	    "how many of them connections to the address with most use; absent while fewer than half can be in use"),
@@ -179,12 +261,12 @@ read_ports(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	free(all.v);
 	if (err != 0)
 		return ks_fail(err, "cannot ask the kernel for TCP sockets: %s", strerror(err));
-	ks_fields_add(r, fields, &vals);
+	ks_fields_add(r, port_fields, &vals);
 	return 0;
 }
 
-static const struct ks_part parts[] = {
-	KS_NAMED_PART("ports", "tcp", "socket", .fields = KS_TABLE(fields), .read = read_ports,
+static const struct ks_part port_parts[] = {
+	KS_NAMED_PART("ports", "tcp", "socket", .fields = KS_TABLE(port_fields), .read = read_ports,
 	    .from = "/proc/sys/net/ipv4/ip_local_port_range, inet_diag (netlink)"),
 };
 
@@ -197,5 +279,5 @@ scan_ports(struct ks_linux *lx, struct ks_units *units)
 	return ks_units_end(units);
 }
 
-KS_SUBSYSTEM(ports, parts, .scan = scan_ports, .optional = "ports", .state_size = sizeof(struct ks_netlink),
+KS_SUBSYSTEM(ports, port_parts, .scan = scan_ports, .optional = "ports", .state_size = sizeof(struct ks_netlink),
     .start = ks_diag_start, .release = ks_diag_release);
