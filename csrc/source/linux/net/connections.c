@@ -86,15 +86,15 @@ static const struct ks_part parts[] = {
 };
 
 static int
-scan_states(struct ks_linux *lx, struct ks_units *units)
+scan(struct ks_linux *lx, struct ks_units *units)
 {
 	if (lx->root[KS_ROOT_PROC].kernel)
-		return ks_linux_scan_files(lx, KS_SUB_tcp_state);
+		return ks_linux_scan_files(lx, ks_linux_subsystem_of(lx, units));
 	ks_units_begin(units); /* a recorded tree has no kernel that could be asked */
 	return ks_units_end(units);
 }
 
-KS_SUBSYSTEM(tcp_state, parts, .scan = scan_states, .optional = "tcp_state", .state_size = sizeof(struct ks_netlink),
+KS_SUBSYSTEM(tcp_state, parts, .scan = scan, .optional = "tcp_state", .state_size = sizeof(struct ks_netlink),
     .start = ks_diag_start, .release = ks_diag_release);
 
 /* --- ports --------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ struct connections {
 
 #define CLOSED 7
 #define TIME_WAIT 6
-#define CONNECTED (((1u << KS_TCP_STATES) - 2) & ~(1u << KS_TCP_LISTEN) & ~(1u << CLOSED))
+#define CONNECTED (ALL_STATES & ~(1u << KS_TCP_LISTEN) & ~(1u << CLOSED))
 
 static int
 take_connection(void *arg, uint16_t type, struct ks_text body)
@@ -270,14 +270,5 @@ static const struct ks_part port_parts[] = {
 	    .from = "/proc/sys/net/ipv4/ip_local_port_range, inet_diag (netlink)"),
 };
 
-static int
-scan_ports(struct ks_linux *lx, struct ks_units *units)
-{
-	if (lx->root[KS_ROOT_PROC].kernel)
-		return ks_linux_scan_files(lx, KS_SUB_ports);
-	ks_units_begin(units); /* a recorded tree has no kernel that could be asked */
-	return ks_units_end(units);
-}
-
-KS_SUBSYSTEM(ports, port_parts, .scan = scan_ports, .optional = "ports", .state_size = sizeof(struct ks_netlink),
+KS_SUBSYSTEM(ports, port_parts, .scan = scan, .optional = "ports", .state_size = sizeof(struct ks_netlink),
     .start = ks_diag_start, .release = ks_diag_release);
