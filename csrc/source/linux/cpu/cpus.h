@@ -177,13 +177,6 @@ bool ks_cpu_of_heading(struct ks_text *heading, uint64_t *cpu);
 /* intr.c */
 extern const struct ks_file ks_interrupts_file, ks_softirqs_file;
 
-/* For listings of the two files (listing.h): the key is the label and the text behind the numbers. */
-size_t ks_intr_take_key(struct ks_text *line, char key[KS_UNIT_NAME]);
-bool ks_intr_is_heading(const struct ks_image *im, const struct ks_text *line);
-
-/* Sets module, instance and name of an interrupt by its key. */
-void ks_intr_set_names(struct ks_unit *unit);
-
 /* Returns the numbers of /proc/stat, without times; NULL with errno and message. */
 const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
 

@@ -2,7 +2,8 @@
  * intr.c - interrupts from /proc/interrupts and softirqs from /proc/softirqs, as
  * KSTAT_TYPE_INTR. A device's interrupt is module and instance of the device's name and the
  * whole name: virtio:1:virtio1-req.0, eth:0:eth0-TxRx-3. Those of the architecture are
- * intr:0:LOC and such, softirqs softirq:0:NET_RX. SPDX-License-Identifier: MIT
+ * intr:0:LOC and such, softirqs softirq:0:NET_RX. At the end are the same by CPU.
+ * SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "base/hash.h"
 #include "base/table.h"
 #include "source/linux/cpu/cpus.h"
+#include "source/linux/described.h"
 #include "source/linux/listing.h"
 
 const struct ks_file ks_interrupts_file = { KS_ROOT_PROC, "interrupts", KS_MADE_BY_CPU, false };
@@ -48,8 +50,8 @@ split_line(const struct ks_text *line, struct ks_text *label, struct ks_text *nu
 }
 
 /* Makes a key of label and tail, which name the interrupt; what is left of the line are the numbers. */
-size_t
-ks_intr_take_key(struct ks_text *line, char key[KS_UNIT_NAME])
+static size_t
+take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 {
 	struct ks_text label, numbers, tail;
 	size_t n;
@@ -70,8 +72,8 @@ ks_intr_take_key(struct ks_text *line, char key[KS_UNIT_NAME])
 }
 
 /* True for the first line, and for lines with a label and no numbers, which some architectures print. */
-bool
-ks_intr_is_heading(const struct ks_image *im, const struct ks_text *line)
+static bool
+is_heading(const struct ks_image *im, const struct ks_text *line)
 {
 	return line->p == im->data ||
 	    (memchr(line->p, ':', ks_text_size(line)) != NULL && ks_text_plain(line));
@@ -249,8 +251,8 @@ tell_apart(struct ks_units *units)
 	return rc;
 }
 
-void
-ks_intr_set_names(struct ks_unit *unit)
+static void
+set_names(struct ks_unit *unit)
 {
 	const char *p = unit->key;
 	size_t n = strcspn(unit->key, " ");
@@ -285,7 +287,7 @@ set_up(struct ks_linux *lx, struct ks_unit *unit)
 	return allocate_count(unit);
 }
 
-static const struct ks_listing interrupts = { &ks_interrupts_file, ks_intr_take_key, ks_intr_is_heading, NULL,
+static const struct ks_listing interrupts = { &ks_interrupts_file, take_key, is_heading, NULL,
 	set_up };
 
 static int
@@ -315,7 +317,7 @@ scan_interrupts(struct ks_linux *lx, struct ks_units *units)
 	/* An interrupt that comes or goes may change the names of others. */
 	for (uint32_t i = 0; i < units->n; i++) {
 		if (units->v[i].alive)
-			ks_intr_set_names(&units->v[i]);
+			set_names(&units->v[i]);
 	}
 	return tell_apart(units) == 0 ? 1 : -1;
 }
@@ -364,7 +366,7 @@ set_up_softirq(struct ks_linux *lx, struct ks_unit *unit)
 	return allocate_count(unit);
 }
 
-static const struct ks_listing softirqs = { &ks_softirqs_file, ks_intr_take_key, ks_intr_is_heading, NULL,
+static const struct ks_listing softirqs = { &ks_softirqs_file, take_key, is_heading, NULL,
 	set_up_softirq };
 
 static int
@@ -388,3 +390,70 @@ scan_softirqs(struct ks_linux *lx, struct ks_units *units)
 }
 
 KS_SUBSYSTEM(softirq, softirq_parts, .scan = scan_softirqs, .listing = &softirqs);
+
+/* --- by CPU ------------------------------------------------------------------------------ */
+
+/*
+ * With a statistic for each CPU: intr_cpu:NUMBER:DEVICE, intr_cpu:0:LOC, softirq_cpu:0:NET_RX. A large machine has a
+ * million of these counters, so that only those who name the module or the class get them.
+ */
+
+static int
+set_up_by_cpu(struct ks_linux *lx, struct ks_unit *unit)
+{
+	const char *number = unit->key;
+	uint64_t irq = 0;
+
+	if (isdigit((unsigned char)*number))
+		(void)ks_scan_u64(&number, number + strlen(number), &irq);
+	set_names(unit);
+	unit->instance = (int)(irq <= INT32_MAX ? irq : 0);
+	if (ks_scan_asks_for(lx->scan, "intr_cpu", "interrupts_cpu", unit->instance, unit->name))
+		unit->parts = 1;
+	return 0;
+}
+
+static const struct ks_listing interrupts_by_cpu = { &ks_interrupts_file, take_key, is_heading, NULL, set_up_by_cpu };
+static const struct ks_listing softirqs_by_cpu = { &ks_softirqs_file, take_key, is_heading, NULL, NULL };
+
+/* Adds the counters of a line, but those of a line that does not count by CPU. They have 32 bits in the kernel. */
+static int
+add_counters(struct ks_linux *lx, struct ks_text line, struct ks_record *r)
+{
+	struct ks_text all = ks_text_of(lx->im->data, lx->im->len), heading, rest;
+	char name[KSTAT_STRLEN];
+	uint64_t cpu, v, columns = 0, numbers = 0;
+
+	if (!ks_text_line(&all, &heading))
+		return 0;
+	for (rest = heading; ks_cpu_of_heading(&rest, &cpu);)
+		columns++;
+	for (rest = line; ks_text_u64(&rest, &v);)
+		numbers++;
+	while (columns == numbers && ks_cpu_of_heading(&heading, &cpu) && ks_text_u64(&line, &v)) {
+		(void)snprintf(name, sizeof(name), "cpu%u", (unsigned)cpu);
+		ks_named_u32(r, name, (uint32_t)v);
+	}
+	return 0;
+}
+
+static const struct ks_meta *
+meta(const char *stat)
+{
+	static const struct ks_meta counter = KS_META_COUNTER("", "");
+
+	return ks_described_as(&counter, "times that ", stat, " served it");
+}
+
+static const struct ks_part intr_cpu_parts[] = {
+	KS_NAMED_PART("intr_cpu", "@", "interrupts_cpu", .add = add_counters, .meta = meta,
+	    .file = &ks_interrupts_file, KS_NAMES("cpu0")),
+};
+
+static const struct ks_part softirq_cpu_parts[] = {
+	KS_NAMED_PART("softirq_cpu", "@", "interrupts_cpu", .add = add_counters, .meta = meta,
+	    .file = &ks_softirqs_file, KS_NAMES("cpu0")),
+};
+
+KS_SUBSYSTEM(intr_cpu, intr_cpu_parts, .listing = &interrupts_by_cpu, .on_demand = true);
+KS_SUBSYSTEM(softirq_cpu, softirq_cpu_parts, .listing = &softirqs_by_cpu, .on_demand = true);
