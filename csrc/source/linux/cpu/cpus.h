@@ -183,17 +183,6 @@ const struct ks_stat *ks_linux_stat(struct ks_linux *lx);
 /* The same with the times of all CPUs. */
 const struct ks_stat *ks_linux_stat_with_times(struct ks_linux *lx);
 
-/* --- cpu_ticks.c --- */
-
-/* Starts a reading: the lines of CPUs that follow are of an image that was taken at that time. */
-void ks_cpu_ticks_begin(struct ks_cpu_ticks_all *all, hrtime_t taken);
-
-/* Adds the line of a CPU, without its label. 0, or -1 with errno ENOMEM: the CPU counts nothing. */
-int ks_cpu_ticks_add(struct ks_cpu_ticks_all *all, uint64_t cpu, uint64_t seq, struct ks_text line);
-
-/* Ends a reading. line: the line of all CPUs, without its label. */
-void ks_cpu_ticks_end(struct ks_cpu_ticks_all *all, struct ks_text line);
-
 /* The times of a CPU if the image with that number has it, else NULL. */
 const struct ks_cpu_ticks *ks_cpu_ticks_of(const struct ks_cpu_ticks_all *all, int cpu, uint64_t seq);
 
