@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "source/linux/system/pressure.h"
+#include "source/linux/system/uptime.h"
 
 static const struct ks_file cpu_file = { KS_ROOT_PROC, "pressure/cpu", KS_MADE_WHOLE, false };
 static const struct ks_file io_file = { KS_ROOT_PROC, "pressure/io", KS_MADE_WHOLE, false };

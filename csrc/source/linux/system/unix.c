@@ -19,7 +19,6 @@
 #include "source/linux/described.h"
 #include "source/linux/listing.h"
 #include "source/linux/memory/memory.h"
-#include "source/linux/system/pressure.h"
 #include "source/linux/system/uptime.h"
 
 static const struct ks_file threads_max_file = { KS_ROOT_PROC, "sys/kernel/threads-max", KS_MADE_ANYHOW,

@@ -13,6 +13,9 @@ extern const struct ks_file ks_loadavg_file;
 bool ks_linux_uptime(struct ks_linux *lx, uint64_t *centiseconds);
 bool ks_linux_boot_time(struct ks_linux *lx, uint64_t *seconds);
 
+/* Time in which some work waited for a CPU, in microseconds; false if not known. */
+bool ks_pressure_cpu_us(struct ks_linux *lx, uint64_t *us);
+
 /* Processes of the whole machine, also those that this user or PID name space does not see; -1 if not known. */
 int64_t ks_linux_all_processes(const struct ks_linux *lx);
 
