@@ -271,7 +271,7 @@ ks_system_pages_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record
 
 /*
  * Solaris adds the current figures to these sums once a second, so that a difference divided by that of
- * updates is an average. Linux keeps no such sums, so this function does, for programs in C alone (solaris.c): the
+ * updates is an average. Linux keeps no such sums, so this function does, for programs in C alone (unix.c): the
  * figures of a reading count for all seconds since the reading before, those of the first one for all time before,
  * so that two programs cannot compare theirs. Swap is virtual swap, as in swap -s, which includes memory.
  */
