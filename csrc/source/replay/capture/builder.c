@@ -1,11 +1,10 @@
-/* builder.c - see builder.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/builder.h"
+/* builder.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "source/replay/capture/restore.h"
 
 #define LONGEST_PUBLISHER 255 /* bytes of the name of a publication */
 #define LONGEST_HOST 64

@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "source/replay/capture/parse_array.h"
-#include "source/replay/capture/times.h"
+#include "source/replay/capture/capture.h"
 #include "source/replay/reader.h"
 
 #define STAMP_MAX 64 /* bytes of a line with a time of day */

@@ -1,5 +1,5 @@
-/* input.c - see input.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/input.h"
+/* input.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>

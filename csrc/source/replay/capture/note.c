@@ -1,5 +1,5 @@
-/* note.c - see note.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/note.h"
+/* note.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* parse_array.c - see parse_array.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/parse_array.h"
+/* parse_array.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,6 @@
 #include <yajl/yajl_parse.h>
 
 #include "base/error.h"
-#include "source/replay/capture/times.h"
-#include "source/replay/capture/yajl_memory.h"
 
 #define TOKEN_MAX ((size_t)1024 * 1024) /* bytes of one string or number */
 #define DEPTH_MAX 256                   /* of nested values that are passed over */

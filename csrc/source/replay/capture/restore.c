@@ -1,5 +1,5 @@
-/* restore.c - see restore.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/restore.h"
+/* restore.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* times.c - see times.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/times.h"
+/* times.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* yajl_memory.c - see yajl_memory.h. SPDX-License-Identifier: MIT */
-#include "source/replay/capture/yajl_memory.h"
+/* yajl_memory.c - see capture.h. SPDX-License-Identifier: MIT */
+#include "source/replay/capture/capture.h"
 
 #include <stdalign.h>
 #include <stddef.h>
