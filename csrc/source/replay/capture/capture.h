@@ -63,8 +63,7 @@ ks_capture_input_starts_line(const struct ks_capture_input *in, size_t at)
 /* Where the byte text[at] is in the whole text. */
 uint64_t ks_capture_input_position(const struct ks_capture_input *in, size_t at);
 
-/* --- note.c: messages name the file, the sample and the byte of the uncompressed text ------- */
-
+/* Messages name the file, the sample and the byte of the uncompressed text. */
 #define KS_CAPTURE_MESSAGE 400
 
 struct ks_capture_notes {
