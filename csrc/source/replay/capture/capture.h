@@ -99,15 +99,6 @@ int ks_capture_end(struct ks_capture_notes *n, int error, uint64_t at, const cha
 
 int ks_capture_out_of_memory(struct ks_capture_notes *n);
 
-/* --- times.c -------------------------------------------------------------------------------- */
-
-/*
- * "1700000000" (seconds since 1970), "Tue Nov 14 22:13:20 UTC 2023", or the same without zone.
- * UTC, GMT and Z are known; any other zone, or none, counts as this process's own.
- * 0 and the time in ns since 1970, or -1 if the n bytes at s are no such line.
- */
-int ks_capture_time(const char *s, size_t n, int64_t *ns);
-
 /* --- restore.c: undoes what printing did ---------------------------------------------------- */
 
 /* Names of equal rank are in reverse order, "class" is among the statistics, members of C structures are single ones. */
@@ -130,6 +121,13 @@ void ks_capture_restore(struct ks_store *s, struct ks_store_kstat *k, bool rever
 
 /* Puts kstats of equal rank, which were printed in reverse order, back into theirs. */
 void ks_capture_restore_order(struct ks_store *s);
+
+/*
+ * "1700000000" (seconds since 1970), "Tue Nov 14 22:13:20 UTC 2023", or the same without zone.
+ * UTC, GMT and Z are known; any other zone, or none, counts as this process's own.
+ * 0 and the time in ns since 1970, or -1 if the n bytes at s are no such line.
+ */
+int ks_capture_time(const char *s, size_t n, int64_t *ns);
 
 /* --- builder.c: builds the kstats of a sample from the members of their JSON objects -------- */
 
