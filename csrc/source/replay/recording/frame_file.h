@@ -69,19 +69,13 @@ int ks_rec_frame_read(int fd, off_t at, off_t file_size, struct ks_rec_frame *f,
  */
 int ks_rec_payload_read(int fd, off_t at, off_t file_size, const struct ks_rec_frame *f, struct ks_buf *to);
 
-/* True if a file of that size ends with a whole frame that is not large, whose time of day is stored. */
-bool ks_rec_end_time(int fd, off_t file_size, int64_t *time);
-
-/* The offset from `at` on and before `end` where `mark` is in a file; -1: nowhere. */
-off_t ks_rec_find(int fd, off_t at, off_t end, const char *mark);
-
 /* True if there is a keyframe of version 5 or later at an offset. *set_back: see above. */
 bool ks_rec_is_key(int fd, off_t at, struct ks_rec_frame *f, uint32_t *set_back);
 
 /* The same as pread(), but reads less than n bytes only at the end of the file. */
 ssize_t ks_rec_read_at(int fd, void *to, size_t n, off_t at);
 
-/* --- finding: frame_find.c ------------------------------------------------------------------ */
+/* --- finding ------------------------------------------------------------------------------- */
 
 /*
  * Where to look from for samples at or after a time of day: a keyframe before which all are earlier, if the times of
