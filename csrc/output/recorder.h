@@ -11,7 +11,7 @@
 #include "chain/sample.h"
 #include "kstat.h"
 #include "select/selector.h"
-#include "source/replay/recording/queue.h"
+#include "source/replay/recording/directory.h"
 
 struct ks_recorder;
 
@@ -24,7 +24,7 @@ struct ks_recorder;
 struct ks_recorder *ks_recorder_open(const char *path);
 
 /*
- * Opens a directory of recordings (directory.h), into which a thread writes (queue.h). NULL with errno, as
+ * Opens a directory of recordings (directory.h), into which a thread writes. NULL with errno, as
  * ks_rec_dir_open() has it.
  */
 struct ks_recorder *ks_recorder_open_directory(const char *path, const struct ks_rec_limits *limits);

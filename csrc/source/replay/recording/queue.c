@@ -1,5 +1,5 @@
-/* queue.c - see queue.h. SPDX-License-Identifier: MIT */
-#include "source/replay/recording/queue.h"
+/* queue.c - the thread that writes into a directory of recordings; see directory.h. SPDX-License-Identifier: MIT */
+#include "source/replay/recording/directory.h"
 
 #include <errno.h>
 #include <pthread.h>
