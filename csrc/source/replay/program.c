@@ -1,5 +1,10 @@
-/* program.c - see program.h. SPDX-License-Identifier: MIT */
-#include "source/replay/program.h"
+/*
+ * program.c - what programs in C that know kstats from illumos get of a replay beyond what the file has: the records
+ * of illumos, whole, in its order and with its types, and in the first CPU what Linux counts for the machine alone.
+ * A capture tells neither order nor types, and a recording may be of a version that did not have all of this.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/replay/reader.h"
 
 #include <errno.h>
 #include <string.h>

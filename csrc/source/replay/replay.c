@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "model/histstat.h"
 #include "source/replay/machine.h"
-#include "source/replay/program.h"
+#include "source/replay/reader.h"
 #include "source/replay/recording/frame_file.h"
 
 /* --- the source -------------------------------------------------------------------- */
