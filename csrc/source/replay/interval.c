@@ -1,5 +1,5 @@
-/* interval.c - see interval.h. SPDX-License-Identifier: MIT */
-#include "source/replay/interval.h"
+/* interval.c - finds the interval that ends at a time, and gaps; see files.h. SPDX-License-Identifier: MIT */
+#include "source/replay/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,7 +11,6 @@
 #include "base/gap.h"
 #include "base/when.h"
 #include "source/replay/files.h"
-#include "source/replay/interval.h"
 #include "source/replay/machine.h"
 #include "source/replay/replay.h"
 
