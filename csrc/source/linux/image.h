@@ -66,15 +66,6 @@ void ks_kept_free(struct ks_kept *k);
 void ks_kept_scan(struct ks_kept *k, int changed);
 
 /*
- * Takes the descriptor of a file out, so that it can be read with pread(); -1 if there is none. *slot is for
- * ks_kept_put().
- */
-int ks_kept_take(const struct ks_dir *dir, const char *name, uint32_t *slot);
-
-/* Keeps a descriptor that was taken or opened, or closes it. */
-void ks_kept_put(const struct ks_dir *dir, const char *name, uint32_t slot, int fd);
-
-/*
  * When something was read that serves several kstats of a round: a file, an answer of the kernel.
  *
  * A kstat must not show old data, so what was read is read again once it is older than 20 ms, even within a round.
