@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/known_meta.h"
 #include "source/linux/linux.h"
 
 #define EVENT(stat, unit, desc) KS_META(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, unit, desc)
@@ -474,7 +475,7 @@ ks_described_as(const struct ks_meta *like, const char *before, const char *stat
 	static _Thread_local char desc[128];
 	static _Thread_local struct ks_meta m;
 
-	if (ks_linux_is_header(stat))
+	if (ks_meta_is_header(stat))
 		return NULL;
 	(void)snprintf(desc, sizeof(desc), "%s%s%s", before, stat, after);
 	m = *like;

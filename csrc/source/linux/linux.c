@@ -14,7 +14,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "model/known_meta.h"
 
 #define SUBSYSTEM_POINTER(name) &ks_linux_##name,
 static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTEMS(SUBSYSTEM_POINTER) };
@@ -33,12 +32,6 @@ ks_linux_subsystem_of(const struct ks_linux *lx, const struct ks_units *units)
 	while (&lx->sub[s].units != units)
 		s++;
 	return s;
-}
-
-bool
-ks_linux_is_header(const char *stat)
-{
-	return ks_meta_is_header(stat);
 }
 
 int

@@ -368,9 +368,6 @@ size_t ks_linux_subsystem_of(const struct ks_linux *lx, const struct ks_units *u
 /* True if a subsystem has this module, whatever devices the machine has. */
 bool ks_linux_has_module(const char *module);
 
-/* True for crtime, snaptime and class, which every kstat has. */
-bool ks_linux_is_header(const char *stat);
-
 /* Fails with ENXIO because the thing that a kstat was about is gone; returns -1. */
 int ks_linux_gone(const struct ks_unit *unit);
 

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "model/known_meta.h"
 #include "source/linux/group/groups.h"
 
 #define FILE_SIZE 32768
@@ -221,7 +222,7 @@ ks_group_memory_meta(const char *stat)
 		return strcmp(end, "B_max") == 0 ? &limit : strcmp(end, "B_peak") == 0 ? &most :
 		    strcmp(end, "B_max_events") == 0 ? &events : &in_use;
 	}
-	return ks_linux_is_header(stat) ? NULL : &other;
+	return ks_meta_is_header(stat) ? NULL : &other;
 }
 
 /* --- disks ---------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kstat_raw.h"
+#include "model/known_meta.h"
 #include "source/linux/listing.h"
 #include "source/linux/memory/memory.h"
 #include "source/linux/system/uptime.h"
@@ -96,7 +97,7 @@ ks_meminfo_meta(const char *stat)
 {
 	static const struct ks_meta other = KS_META_BYTES("", KS_KIND_GAUGE, "memory, see proc_meminfo(5)");
 
-	return ks_linux_is_header(stat) ? NULL : &other;
+	return ks_meta_is_header(stat) ? NULL : &other;
 }
 
 /* The first M_NEEDED numbers of /proc/meminfo, in pages; NULL with errno and message. */

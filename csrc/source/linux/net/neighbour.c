@@ -3,6 +3,7 @@
  * /proc/net/stat, /proc/net/arp and /proc/sys/net; and the balanced connections of IPVS.
  * SPDX-License-Identifier: MIT
  */
+#include "model/known_meta.h"
 #include "source/linux/described.h"
 #include "source/linux/linux.h"
 
@@ -203,7 +204,7 @@ links_meta(const char *stat)
 {
 	static const struct ks_meta entries = KS_META_GAUGE("", "");
 
-	return ks_linux_is_header(stat) ? NULL : ks_described_as(&entries, "IPv4 neighbours of the link ", stat,
+	return ks_meta_is_header(stat) ? NULL : ks_described_as(&entries, "IPv4 neighbours of the link ", stat,
 	    ", as ip -4 neighbour shows them");
 }
 
