@@ -37,10 +37,10 @@ static const struct ks_part parts[] = {
 	    KS_NAMES("sda_nread", "sda_nwritten", "sda_reads", "sda_writes", "sda_ndiscarded", "sda_discards",
 	    "sda_nread_max", "sda_nwritten_max", "sda_reads_max", "sda_writes_max")),
 	[PART_LIMITS] = KS_NAMED_PART("cgroup_limits", "@", "cgroup_limits", .fields = ks_group_limit_fields,
-	    .read = ks_group_limits_read, .from = "the files of a control group: cpu.weight, memory.min, cgroup.stat and so on",
+	    .read = ks_group_read, .from = "the files of a control group: cpu.weight, memory.min, cgroup.stat and so on",
 	    .since = "; swap_peak 6.5; swap_high* 5.8; pids_peak 6.2"),
 	[PART_CPU] = KS_NAMED_PART("cgroup_cpu", "@", "cgroup_cpu", .fields = ks_group_cpu_fields,
-	    .read = ks_group_cpu_read, .named = true, .from = "cpu.stat, or cpuacct.usage, of a control group"),
+	    .read = ks_group_read, .named = true, .from = "cpu.stat, or cpuacct.usage, of a control group"),
 };
 
 /* --- which groups are listed ---------------------------------------------------------------------------- */

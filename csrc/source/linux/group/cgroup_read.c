@@ -220,11 +220,15 @@ static const struct source cpu_sources[] = {
 
 _Static_assert((int)C_PATH == (int)L_PATH, "the path is first");
 
-/* A table of sources, and what it is a table of. */
-struct asked {
+/* The tables of sources, and what they are tables of. */
+static const struct asked {
 	const struct source *v;
 	size_t n;
 	const struct ks_field *fields;
+} tables[] = {
+	{ sources, sizeof(sources) / sizeof(sources[0]), ks_group_fields },
+	{ limit_sources, sizeof(limit_sources) / sizeof(limit_sources[0]), ks_group_limit_fields },
+	{ cpu_sources, sizeof(cpu_sources) / sizeof(cpu_sources[0]), ks_group_cpu_fields },
 };
 
 /* --- files ---------------------------------------------------------------------------------------------- */
@@ -310,10 +314,11 @@ read_hierarchy(const struct ks_linux *lx, const struct asked *asked, const struc
 	return is_there || ks_dir_exists(&dir);
 }
 
-static int
-read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit, struct ks_record *r)
+int
+ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 {
 	const struct ks_groups *gs = ks_groups_of(lx);
+	const struct asked *asked = tables;
 	struct ks_group *g = unit->extra;
 	struct ks_values vals = { .have = 0 };
 	char path[KS_GROUP_PATH + 1] = "/", text[KS_GROUP_PATH];
@@ -321,6 +326,8 @@ read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit,
 	struct ks_text container = ks_group_container_of(ks_text_of(g->path, strlen(g->path)));
 	bool is_there = false;
 
+	while (asked->fields != lx->part->fields)
+		asked++;
 	strcpy(path + 1, g->path);
 	ks_have_text(&vals, C_PATH, path);
 	if (asked->fields == ks_group_fields && ks_text_size(&container) > 0)
@@ -335,32 +342,6 @@ read_asked(struct ks_linux *lx, const struct asked *asked, struct ks_unit *unit,
 	vals.have &= ~lx->unread;
 	ks_fields_add(r, asked->fields, &vals);
 	return 0;
-}
-
-int
-ks_group_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	static const struct asked asked = { sources, sizeof(sources) / sizeof(sources[0]), ks_group_fields };
-
-	return read_asked(lx, &asked, unit, r);
-}
-
-int
-ks_group_limits_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	static const struct asked asked = { limit_sources, sizeof(limit_sources) / sizeof(limit_sources[0]),
-		ks_group_limit_fields };
-
-	return read_asked(lx, &asked, unit, r);
-}
-
-int
-ks_group_cpu_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
-{
-	static const struct asked asked = { cpu_sources, sizeof(cpu_sources) / sizeof(cpu_sources[0]),
-		ks_group_cpu_fields };
-
-	return read_asked(lx, &asked, unit, r);
 }
 
 /* --- what names the container of a group --------------------------------------------------- */

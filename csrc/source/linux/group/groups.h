@@ -94,7 +94,8 @@ int ks_watches_apply(struct ks_linux *lx, struct ks_groups *gs, struct ks_units 
 /* --- cgroup_read.c, cgroup_detail.c ------------------------------------------------------------------------ */
 
 extern const struct ks_field ks_group_fields[], ks_group_limit_fields[], ks_group_cpu_fields[];
-ks_part_read ks_group_read, ks_group_limits_read, ks_group_cpu_read, ks_group_memory_read, ks_group_io_read;
+ks_part_read ks_group_read; /* of parts with one of these */
+ks_part_read ks_group_memory_read, ks_group_io_read;
 extern const struct ks_meta ks_group_memory_known[]; /* the names of memory.stat; a NULL stat ends them */
 const struct ks_meta *ks_group_memory_meta(const char *stat);
 const struct ks_meta *ks_group_io_meta(const char *stat);
