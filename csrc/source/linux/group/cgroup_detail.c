@@ -227,35 +227,30 @@ ks_group_memory_meta(const char *stat)
 
 /* --- disks ---------------------------------------------------------------------------------------------- */
 
+#define TOTAL(stat, desc) KS_META_BYTES(stat, KS_KIND_COUNTER, desc)
 #define LIMIT(stat, unit, desc) KS_META(stat, KS_KIND_GAUGE, KSTAT2_NVMT_CNT, unit, desc)
 
-/* What a disk has: the end of the statistic's name, and where it stands: in which file, and behind which mark. */
+/* What a disk has: where it stands in both versions, in which file and behind which mark; and the end of its name. */
 static const struct io {
-	uint8_t in;
-	const char *file, *mark;
+	struct place {
+		const char *file, *mark;
+	} v2, v1;
 	struct ks_meta meta;
 } ios[] = {
-	{ KS_IN_V2, "io.stat", "rbytes=", KS_META_BYTES("nread", KS_KIND_COUNTER, "bytes read from this disk") },
-	{ KS_IN_V2, "io.stat", "wbytes=", KS_META_BYTES("nwritten", KS_KIND_COUNTER, "bytes written to this disk") },
-	{ KS_IN_V2, "io.stat", "rios=", EVENT("reads", "", "reads from this disk") },
-	{ KS_IN_V2, "io.stat", "wios=", EVENT("writes", "", "writes to this disk") },
-	{ KS_IN_V2, "io.stat", "dbytes=", KS_META_BYTES("ndiscarded", KS_KIND_COUNTER,
-	    "bytes of this disk declared unused") },
-	{ KS_IN_V2, "io.stat", "dios=", EVENT("discards", "", "requests that declared parts of this disk unused") },
-	{ KS_IN_V2, "io.max", "rbps=", LIMIT("nread_max", "bytes/s", "bytes a second that it may read from this disk") },
-	{ KS_IN_V2, "io.max", "wbps=", LIMIT("nwritten_max", "bytes/s", "bytes a second that it may write there") },
-	{ KS_IN_V2, "io.max", "riops=", LIMIT("reads_max", "1/s", "reads a second that it may make of this disk") },
-	{ KS_IN_V2, "io.max", "wiops=", LIMIT("writes_max", "1/s", "writes a second that it may make there") },
-	{ KS_IN_BLKIO, "read_bps", "", LIMIT("nread_max", "", "") },
-	{ KS_IN_BLKIO, "write_bps", "", LIMIT("nwritten_max", "", "") },
-	{ KS_IN_BLKIO, "read_iops", "", LIMIT("reads_max", "", "") },
-	{ KS_IN_BLKIO, "write_iops", "", LIMIT("writes_max", "", "") },
-	{ KS_IN_BLKIO, "bytes", "Read ", KS_META_BYTES("nread", KS_KIND_COUNTER, "") },
-	{ KS_IN_BLKIO, "bytes", "Write ", KS_META_BYTES("nwritten", KS_KIND_COUNTER, "") },
-	{ KS_IN_BLKIO, "bytes", "Discard ", KS_META_BYTES("ndiscarded", KS_KIND_COUNTER, "") },
-	{ KS_IN_BLKIO, "requests", "Read ", EVENT("reads", "", "") },
-	{ KS_IN_BLKIO, "requests", "Write ", EVENT("writes", "", "") },
-	{ KS_IN_BLKIO, "requests", "Discard ", EVENT("discards", "", "") },
+	{ { "io.stat", "rbytes=" }, { "bytes", "Read " }, TOTAL("nread", "bytes read from this disk") },
+	{ { "io.stat", "wbytes=" }, { "bytes", "Write " }, TOTAL("nwritten", "bytes written to this disk") },
+	{ { "io.stat", "rios=" }, { "requests", "Read " }, EVENT("reads", "", "reads from this disk") },
+	{ { "io.stat", "wios=" }, { "requests", "Write " }, EVENT("writes", "", "writes to this disk") },
+	{ { "io.stat", "dbytes=" }, { "bytes", "Discard " }, TOTAL("ndiscarded", "bytes of this disk declared unused") },
+	{ { "io.stat", "dios=" }, { "requests", "Discard " },
+	    EVENT("discards", "", "requests that declared parts of this disk unused") },
+	{ { "io.max", "rbps=" }, { "read_bps", "" },
+	    LIMIT("nread_max", "bytes/s", "bytes a second that it may read from this disk") },
+	{ { "io.max", "wbps=" }, { "write_bps", "" },
+	    LIMIT("nwritten_max", "bytes/s", "bytes a second that it may write there") },
+	{ { "io.max", "riops=" }, { "read_iops", "" },
+	    LIMIT("reads_max", "1/s", "reads a second that it may make of this disk") },
+	{ { "io.max", "wiops=" }, { "write_iops", "" }, LIMIT("writes_max", "1/s", "writes a second that it may make there") },
 };
 #define NIOS (sizeof(ios) / sizeof(ios[0]))
 
@@ -319,13 +314,15 @@ add_disks(struct ks_linux *lx, struct ks_text all, uint8_t in, const char *kind,
 			continue;
 		set_device_name(lx, &number, device);
 		for (size_t i = 0; i < NIOS; i++) {
-			if (ios[i].in != in || strcmp(ios[i].file, kind) != 0)
+			const struct place *place = in == KS_IN_V2 ? &ios[i].v2 : &ios[i].v1;
+
+			if (strcmp(place->file, kind) != 0)
 				continue;
-			at.p = memmem(line.p, ks_text_size(&line), ios[i].mark, strlen(ios[i].mark));
+			at.p = memmem(line.p, ks_text_size(&line), place->mark, strlen(place->mark));
 			at.end = line.end;
 			if (at.p == NULL)
 				continue;
-			at.p += strlen(ios[i].mark);
+			at.p += strlen(place->mark);
 			(void)snprintf(stat, sizeof(stat), "%s_%s", device, ios[i].meta.stat);
 			if (ks_text_u64(&at, &v))
 				ks_named_u64(r, stat, v);
@@ -380,8 +377,7 @@ ks_group_io_meta(const char *stat)
 	for (size_t i = 0; i < NIOS; i++) {
 		size_t len = strlen(stat), end = strlen(ios[i].meta.stat);
 
-		if (ios[i].in == KS_IN_V2 && len > end && stat[len - end - 1] == '_' &&
-		    strcmp(stat + len - end, ios[i].meta.stat) == 0)
+		if (len > end && stat[len - end - 1] == '_' && strcmp(stat + len - end, ios[i].meta.stat) == 0)
 			return &ios[i].meta;
 	}
 	return NULL;
