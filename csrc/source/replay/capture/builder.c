@@ -1,4 +1,4 @@
-/* builder.c - see capture.h. SPDX-License-Identifier: MIT */
+/* builder.c - builds kstats of the members of JSON objects; see capture.h. SPDX-License-Identifier: MIT */
 #include "source/replay/capture/capture.h"
 
 #include <errno.h>

@@ -5,11 +5,9 @@
 #ifndef SOURCE_REPLAY_CAPTURE_CAPTURE_H
 #define SOURCE_REPLAY_CAPTURE_CAPTURE_H
 
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <yajl/yajl_common.h>
 #include <yajl/yajl_parse.h>
 #include <zlib.h>
 
@@ -98,6 +96,9 @@ int ks_capture_end(struct ks_capture_notes *n, int error, uint64_t at, const cha
     __attribute__((format(printf, 4, 5)));
 
 int ks_capture_out_of_memory(struct ks_capture_notes *n);
+
+/* Stores the next byte, without moving: 1. 0 at the end; -1 after a failure, which is in the notes. */
+int ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c);
 
 /* --- restore.c: undoes what printing did ---------------------------------------------------- */
 
@@ -208,34 +209,11 @@ int ks_capture_list_end(struct ks_capture_builder *b);
 
 /* --- parse_array.c: parses one array of kstats, as JSON, into a sample that was started ----- */
 
-/* Stores the next byte, without moving: 1. 0 at the end; -1 after a failure, which is in the notes. */
-int ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c);
-
 /*
  * Parses what follows the "[" of an array. Returns true if the array is complete; the input is behind it
  * then. Returns false after damage, which is in the notes; the input is then where the search for later
  * arrays starts, unless the notes say that nothing more can be read. Complete kstats are in the sample.
  */
 bool ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_builder *b);
-
-/* --- yajl_memory.c: the memory of a JSON parser --------------------------------------------- */
-
-/*
- * yajl does not check what its allocator returns; so without memory this one leaves yajl with longjmp(), and all that
- * yajl had is released at once.
- */
-
-struct ks_yajl_block;
-
-struct ks_yajl_memory {
-	jmp_buf failed;               /* where to go without memory; the caller sets it */
-	struct ks_yajl_block *blocks; /* all that yajl has; owned */
-	yajl_alloc_funcs functions;   /* for yajl_alloc() */
-};
-
-void ks_yajl_memory_start(struct ks_yajl_memory *m);
-
-/* Releases all of it. Parsers that use it must not be used after it, not even for yajl_free(). */
-void ks_yajl_memory_end(struct ks_yajl_memory *m);
 
 #endif

@@ -328,3 +328,18 @@ ks_capture_out_of_memory(struct ks_capture_notes *n)
 {
 	return ks_capture_end(n, ENOMEM, ks_capture_position(n), "out of memory");
 }
+
+int
+ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c)
+{
+	int rc = 1;
+
+	if (in->pos == in->len)
+		rc = ks_capture_input_fill(in);
+	if (rc > 0)
+		*c = in->text[in->pos];
+	else if (rc < 0)
+		(void)ks_capture_end(n, errno, ks_capture_input_position(in, in->len), "%s",
+		    kstat_errmsg());
+	return rc;
+}

@@ -1,8 +1,11 @@
-/* parse_array.c - see capture.h. SPDX-License-Identifier: MIT */
+/* parse_array.c - parses one array of kstats, as JSON, into a sample; see capture.h. SPDX-License-Identifier: MIT */
 #include "source/replay/capture/capture.h"
 
 #include <errno.h>
+#include <setjmp.h>
+#include <stdalign.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
@@ -12,6 +15,69 @@
 #define DEPTH_MAX 256                   /* of nested values that are passed over */
 #define REASON_MAX 120                  /* bytes of what yajl says */
 
+/* --- memory ------------------------------------------------------------------------------ */
+
+/*
+ * yajl does not check what its allocator returns; so without memory this one leaves yajl with longjmp(), and all that
+ * yajl had is released at once.
+ */
+struct memory {
+	jmp_buf failed;             /* where to go without memory */
+	struct block *blocks;       /* all that yajl has; owned */
+	yajl_alloc_funcs functions; /* for yajl_alloc() */
+};
+
+/* What precedes the bytes that yajl gets. */
+struct block {
+	struct block *next, **link; /* link points to what points to this block */
+	alignas(max_align_t) char bytes[];
+};
+
+static struct block *
+block_of(void *bytes)
+{
+	return (struct block *)((char *)bytes - offsetof(struct block, bytes));
+}
+
+static void *
+resize(void *context, void *bytes, size_t size)
+{
+	struct memory *m = context;
+	struct block *b = size > SIZE_MAX - sizeof(*b) ? NULL :
+	    realloc(bytes != NULL ? block_of(bytes) : NULL, sizeof(*b) + size);
+
+	if (b == NULL)
+		longjmp(m->failed, 1);
+	if (bytes == NULL) {
+		b->next = m->blocks;
+		b->link = &m->blocks;
+	}
+	*b->link = b;
+	if (b->next != NULL)
+		b->next->link = &b->next;
+	return b->bytes;
+}
+
+static void *
+allocate(void *context, size_t size)
+{
+	return resize(context, NULL, size);
+}
+
+static void
+release(void *context, void *bytes)
+{
+	struct block *b = bytes != NULL ? block_of(bytes) : NULL;
+
+	(void)context;
+	if (b == NULL)
+		return;
+	*b->link = b->next;
+	if (b->next != NULL)
+		b->next->link = b->link;
+	free(b);
+}
+
 /* Where in the array the parser is. */
 enum place { OUTSIDE, IN_ARRAY, IN_KSTAT, IN_PUBLISHER, IN_DATA, IN_LIST, PASSING };
 
@@ -19,7 +85,7 @@ struct parse {
 	struct ks_capture_input *in;
 	struct ks_capture_notes *notes;
 	struct ks_capture_builder *kstat;
-	struct ks_yajl_memory memory;
+	struct memory memory;
 	enum place place;
 	enum place resume; /* PASSING: where it goes on after the value passed over */
 	unsigned depth;    /* PASSING: nesting inside it */
@@ -320,21 +386,6 @@ step_back(struct parse *x, size_t at)
 	in->pos = at;
 }
 
-int
-ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c)
-{
-	int rc = 1;
-
-	if (in->pos == in->len)
-		rc = ks_capture_input_fill(in);
-	if (rc > 0)
-		*c = in->text[in->pos];
-	else if (rc < 0)
-		(void)ks_capture_end(n, errno, ks_capture_input_position(in, in->len), "%s",
-		    kstat_errmsg());
-	return rc;
-}
-
 /* --- damaged strings -------------------------------------------------------------------- */
 
 /* Returns true if the error is inside a string: then the end of the string can be found. */
@@ -547,9 +598,10 @@ ks_capture_array_parse(struct ks_capture_input *in, struct ks_capture_builder *b
 	struct ks_capture_notes *n = b->notes;
 	struct parse x = { .in = in, .notes = n, .kstat = b };
 
-	ks_yajl_memory_start(&x.memory);
+	x.memory.functions = (yajl_alloc_funcs){ allocate, resize, release, &x.memory };
 	parse(&x);
 	n->yajl = NULL;
-	ks_yajl_memory_end(&x.memory);
+	while (x.memory.blocks != NULL) /* no parser is left that uses them */
+		release(&x.memory, x.memory.blocks->bytes);
 	return x.done;
 }
