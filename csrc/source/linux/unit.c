@@ -1,5 +1,5 @@
-/* unit.c - see unit.h. SPDX-License-Identifier: MIT */
-#include "source/linux/unit.h"
+/* unit.c - the things that a subsystem has kstats for; see linux.h. SPDX-License-Identifier: MIT */
+#include "source/linux/linux.h"
 
 #include <errno.h>
 #include <stdio.h>
