@@ -58,7 +58,7 @@ kstat_ctl_t *ks_chain_open_source(struct ks_source *src, const struct ks_only *o
 kstat_ctl_t *ks_chain_open(const struct ks_only *only);
 
 /*
- * As kstat_open_capture(), for a part of the past (source/replay/stream.h). What is NULL is that of the environment:
+ * As kstat_open_capture(), for a part of the past (source/replay/replay.h). What is NULL is that of the environment:
  * KSTAT_SOURCE, KSTAT_AT, or KSTAT_FROM and KSTAT_TO, and KSTAT_HOST; without KSTAT_SOURCE the recordings of this machine
  * are read, in KSTAT_RECORDINGS or /var/log/kstat, and times count from now. `start` and `most` are always those of the
  * environment.

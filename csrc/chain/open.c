@@ -18,7 +18,7 @@
 #include "model/reserved.h"
 #include "provider/provider.h"
 #include "select/operand.h"
-#include "source/replay/stream.h"
+#include "source/replay/replay.h"
 
 int
 kstat_close(kstat_ctl_t *kc)

@@ -15,7 +15,7 @@
 #include "lua/types.h"
 #include "lua/value.h"
 #include "source/replay/files.h"
-#include "source/replay/stream.h"
+#include "source/replay/replay.h"
 #include "source/source.h"
 
 #define CHAINS "kstat.chains" /* in the registry: how many chains were opened */

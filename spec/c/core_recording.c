@@ -26,7 +26,7 @@
 #include "output/recorder.h"
 #include "source/replay/recording/codec.h"
 #include "source/replay/recording/frame_file.h"
-#include "source/replay/stream.h"
+#include "source/replay/replay.h"
 #include "source/source.h"
 
 #define START 1700000000 /* seconds since 1970 */

@@ -1,5 +1,17 @@
-/* stream.c - see stream.h. SPDX-License-Identifier: MIT */
-#include "source/replay/stream.h"
+/*
+ * stream.c - the past as one stream of samples: files and directories, one behind the other in order of time.
+ *
+ * A file is read from its first sample that is later than the last one of the file before, so what two files have is
+ * read once. Where the machine was started again, or nothing was recorded for long, the samples before and behind make no
+ * difference: the stream is cut there, which ks_source_ops.cut tells. Files of two machines are refused.
+ *
+ * A file is chosen by the times at its two ends, which are in headers, or by its name until it is needed. Which samples
+ * of a file an earlier one has, too, is found once, when it is opened (ks_machine_begin()): both have such times, and
+ * count them by one clock. One rule says from when an incomplete time counts, the last sample, so that a command gives
+ * the same tomorrow; only the recordings of this machine, which nobody named, count from now.
+ * SPDX-License-Identifier: MIT
+ */
+#include "source/replay/replay.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +24,6 @@
 #include "base/when.h"
 #include "source/replay/files.h"
 #include "source/replay/machine.h"
-#include "source/replay/replay.h"
 
 /*
  * Between calls `reader` has the sample that is shown, of the file number `at`. Readers of files that ended are closed; what
