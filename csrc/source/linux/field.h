@@ -36,8 +36,10 @@ struct ks_field {
 	{ KS_META_PER(stat, kind, type, per, unit, desc), data, NULL }
 #define KS_NSEC(stat, desc) \
 	{ KS_META_NSEC(stat, KS_KIND_COUNTER, KSTAT2_NVMT_T_ACC, desc), KSTAT_DATA_UINT64, NULL }
-#define KS_BYTES(stat, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, NULL }
-#define KS_AMOUNT(stat, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, NULL }
+#define KS_BYTES_K(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
+#define KS_BYTES(stat, desc) KS_BYTES_K(stat, NULL, desc)
+#define KS_AMOUNT_K(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
+#define KS_AMOUNT(stat, desc) KS_AMOUNT_K(stat, NULL, desc)
 #define KS_TEXT(stat, data, desc) { KS_META_TEXT(stat, desc), data, NULL }
 #define KS_TEXT_STATE(stat, data, desc) { KS_META_STATE(stat, desc), data, NULL }
 #define KS_FIELD_END { KS_META_END, 0, NULL }

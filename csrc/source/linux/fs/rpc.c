@@ -120,13 +120,11 @@ static const struct ks_field server_fields[] = {
 	KS_FIELD_END
 };
 
-#define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
-
 static const struct ks_field nfsd_fields[] = {
 	KS_GAUGE_K("threads", KSTAT_DATA_UINT64, "th 0", "threads that serve NFS"),
 	COUNT("threads_all_busy", "th 1", "times that all threads were in use (0 with today's kernels)"),
-	BYTES("read_bytes", "io 0", "bytes that clients read"),
-	BYTES("write_bytes", "io 1", "bytes that clients wrote"),
+	KS_BYTES_K("read_bytes", "io 0", "bytes that clients read"),
+	KS_BYTES_K("write_bytes", "io 1", "bytes that clients wrote"),
 	COUNT("stale_handles", "fh 0", "file handles of files that are gone"),
 	COUNT("reply_cache_hits", "rc 0", "replies that were sent again from the cache"),
 	COUNT("reply_cache_misses", "rc 1", "calls that were not in the cache of replies, and were added"),

@@ -23,7 +23,7 @@ state_of(const struct ks_linux *lx)
 
 /* --- /proc/meminfo ------------------------------------------------------------------ */
 
-#define MEM(stat, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, stat }
+#define MEM(stat, desc) KS_AMOUNT_K(stat, stat, desc)
 
 /* The numbers that other kstats are made of come first, in the order of the file. */
 enum { M_TOTAL, M_FREE, M_AVAILABLE, M_UNEVICTABLE, M_SWAP_TOTAL, M_SWAP_FREE, M_ANON, M_SHMEM,

@@ -329,13 +329,11 @@ KS_SUBSYSTEM(mib, parts, .has_part = has_section);
 static const struct ks_file snmp6_file = { KS_ROOT_PROC, "net/snmp6", KS_MADE_BRIEFLY, false };
 static const struct ks_file xfrm_file = { KS_ROOT_PROC, "net/xfrm_stat", KS_MADE_BRIEFLY, false };
 
-#define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
-
 /* Most names are those of the file without the section that they begin with. */
 #define IN(stat, desc) COUNT("in" stat, SECTION "In" stat, desc)
 #define OUT(stat, desc) COUNT("out" stat, SECTION "Out" stat, desc)
-#define IN_BYTES(stat, desc) BYTES("in" stat, SECTION "In" stat, desc)
-#define OUT_BYTES(stat, desc) BYTES("out" stat, SECTION "Out" stat, desc)
+#define IN_BYTES(stat, desc) KS_BYTES_K("in" stat, SECTION "In" stat, desc)
+#define OUT_BYTES(stat, desc) KS_BYTES_K("out" stat, SECTION "Out" stat, desc)
 
 #define SECTION "Ip6"
 static const struct ks_field ip6_fields[] = {

@@ -10,7 +10,6 @@ static const struct ks_file sockstat_file = { KS_ROOT_PROC, "net/sockstat", KS_M
 static const struct ks_file sockstat6_file = { KS_ROOT_PROC, "net/sockstat6", KS_MADE_WHOLE, false };
 
 #define GAUGE(stat, key, desc) KS_GAUGE_K(stat, KSTAT_DATA_UINT64, key, desc)
-#define AMOUNT(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
 #define MEM_KEY "mem" /* in pages; what the file calls "memory" is in bytes */
 
 static const struct ks_field all_fields[] = {
@@ -23,13 +22,13 @@ static const struct ks_field fields[] = {
 	GAUGE("orphan", "orphan", "TCP sockets that no process has open any more, and that are not closed yet"),
 	GAUGE("tw", "tw", "TCP connections in the state TIME_WAIT"),
 	GAUGE("alloc", "alloc", "TCP sockets allocated, whatever their state"),
-	AMOUNT("memory", MEM_KEY, "memory that buffers of this protocol's sockets use"),
+	KS_AMOUNT_K("memory", MEM_KEY, "memory that buffers of this protocol's sockets use"),
 	KS_FIELD_END
 };
 
 static const struct ks_field frag_fields[] = {
 	GAUGE("inuse", "inuse", "packets of which some fragments have arrived"),
-	AMOUNT("memory", "memory", "memory that fragments use until their packet is complete"),
+	KS_AMOUNT_K("memory", "memory", "memory that fragments use until their packet is complete"),
 	KS_FIELD_END
 };
 
@@ -39,8 +38,8 @@ static const struct ks_file udp_file = { KS_ROOT_PROC, "net/udp", KS_MADE_BRIEFL
 static const struct ks_file udp6_file = { KS_ROOT_PROC, "net/udp6", KS_MADE_BRIEFLY, false };
 
 static const struct ks_field queue_fields[] = {
-	[Q_TX] = AMOUNT("tx_queue", NULL, "bytes that wait to be sent in all UDP sockets, as ss -u shows them"),
-	[Q_RX] = AMOUNT("rx_queue", NULL, "bytes that wait to be read in all UDP sockets"),
+	[Q_TX] = KS_AMOUNT_K("tx_queue", NULL, "bytes that wait to be sent in all UDP sockets, as ss -u shows them"),
+	[Q_RX] = KS_AMOUNT_K("rx_queue", NULL, "bytes that wait to be read in all UDP sockets"),
 	[Q_DROPS] = GAUGE("drops", NULL, "packets that the sockets that are open now have dropped"),
 	KS_FIELD_END
 };

@@ -14,21 +14,18 @@ enum { IO_RCHAR, IO_WCHAR, IO_SYSCR, IO_SYSCW, IO_NREAD, IO_NWRITTEN, IO_NCANCEL
 
 _Static_assert(IO_OWN == P_SUM_IO_LAST - P_SUM_IO + 1, "each has a sum over threads");
 
-#define BYTES(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_COUNTER, desc), KSTAT_DATA_UINT64, key }
-
 const struct ks_field ks_process_io_fields[] = {
-	[IO_RCHAR] = BYTES("rchar", "rchar", "bytes that calls such as read returned"),
-	[IO_WCHAR] = BYTES("wchar", "wchar", "bytes that calls such as write were given"),
+	[IO_RCHAR] = KS_BYTES_K("rchar", "rchar", "bytes that calls such as read returned"),
+	[IO_WCHAR] = KS_BYTES_K("wchar", "wchar", "bytes that calls such as write were given"),
 	[IO_SYSCR] = KS_COUNT_K("syscr", KSTAT_DATA_UINT64, "syscr", "calls such as read"),
 	[IO_SYSCW] = KS_COUNT_K("syscw", KSTAT_DATA_UINT64, "syscw", "calls such as write"),
-	[IO_NREAD] = BYTES("nread", "read_bytes", "bytes read from devices"),
-	[IO_NWRITTEN] = BYTES("nwritten", "write_bytes", "bytes to be written to devices"),
-	[IO_NCANCELLED] = BYTES("ncancelled", "cancelled_write_bytes",
+	[IO_NREAD] = KS_BYTES_K("nread", "read_bytes", "bytes read from devices"),
+	[IO_NWRITTEN] = KS_BYTES_K("nwritten", "write_bytes", "bytes to be written to devices"),
+	[IO_NCANCELLED] = KS_BYTES_K("ncancelled", "cancelled_write_bytes",
 	    "bytes of nwritten that were never written, because their file was cut or removed"),
-	[IO_CNREAD] = { KS_META_BYTES("cnread", KS_KIND_COUNTER,
-	    "bytes that children read from devices, which ended and were waited for"), KSTAT_DATA_UINT64, NULL },
-	[IO_CNWRITTEN] = { KS_META_BYTES("cnwritten", KS_KIND_COUNTER,
-	    "bytes to be written that are of children, which ended and were waited for"), KSTAT_DATA_UINT64, NULL },
+	[IO_CNREAD] = KS_BYTES("cnread", "bytes that children read from devices, which ended and were waited for"),
+	[IO_CNWRITTEN] = KS_BYTES("cnwritten",
+	    "bytes to be written that are of children, which ended and were waited for"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_io_fields);

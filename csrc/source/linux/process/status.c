@@ -67,7 +67,6 @@ enum { T_UID, T_EUID, T_SUID, T_GID, T_EGID, T_SGID, T_FDSIZE, T_SIZE_MAX, T_RSS
 	T_HUGETLB, T_VCTX, T_ICTX };
 
 #define ID(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", desc)
-#define AMOUNT(stat, key, desc) { KS_META_BYTES(stat, KS_KIND_GAUGE, desc), KSTAT_DATA_UINT64, key }
 
 /* In the order of the file, as far as it has them. */
 const struct ks_field ks_process_status_fields[] = {
@@ -79,20 +78,20 @@ const struct ks_field ks_process_status_fields[] = {
 	[T_SGID] = ID("sgid", "saved group"),
 	[T_FDSIZE] = KS_GAUGE_K("fdsize", KSTAT_DATA_UINT64, "FDSize",
 	    "file descriptors for which there is room now"),
-	[T_SIZE_MAX] = AMOUNT("size_max", "VmPeak", "largest size of the address space so far"),
-	[T_RSSIZE_MAX] = AMOUNT("rssize_max", "VmHWM", "most memory in use so far"),
-	[T_RSS_ANON] = AMOUNT("rss_anon", "RssAnon", "memory in use that no file backs"),
-	[T_RSS_FILE] = AMOUNT("rss_file", "RssFile", "memory in use that maps files"),
-	[T_RSS_SHMEM] = AMOUNT("rss_shmem", "RssShmem", "shared memory in use, tmpfs included"),
-	[T_LOCKED] = AMOUNT("locked", "VmLck", "memory locked by the program"),
-	[T_PINNED] = AMOUNT("pinned", "VmPin", "memory that drivers hold in place"),
-	[T_DATA] = AMOUNT("data", "VmData", "size of private writable memory, the stack left out"),
-	[T_STKSIZE] = AMOUNT("stksize", "VmStk", "size of the main thread's stack"),
-	[T_TEXT] = AMOUNT("text", "VmExe", "size of the program's code"),
-	[T_LIB] = AMOUNT("lib", "VmLib", "size of the libraries' code"),
-	[T_PAGE_TABLES] = AMOUNT("page_tables", "VmPTE", "memory of its page tables"),
-	[T_SWAP] = AMOUNT("swap", "VmSwap", "anonymous memory swapped out"),
-	[T_HUGETLB] = AMOUNT("hugetlb", "HugetlbPages", "huge pages in use"),
+	[T_SIZE_MAX] = KS_AMOUNT_K("size_max", "VmPeak", "largest size of the address space so far"),
+	[T_RSSIZE_MAX] = KS_AMOUNT_K("rssize_max", "VmHWM", "most memory in use so far"),
+	[T_RSS_ANON] = KS_AMOUNT_K("rss_anon", "RssAnon", "memory in use that no file backs"),
+	[T_RSS_FILE] = KS_AMOUNT_K("rss_file", "RssFile", "memory in use that maps files"),
+	[T_RSS_SHMEM] = KS_AMOUNT_K("rss_shmem", "RssShmem", "shared memory in use, tmpfs included"),
+	[T_LOCKED] = KS_AMOUNT_K("locked", "VmLck", "memory locked by the program"),
+	[T_PINNED] = KS_AMOUNT_K("pinned", "VmPin", "memory that drivers hold in place"),
+	[T_DATA] = KS_AMOUNT_K("data", "VmData", "size of private writable memory, the stack left out"),
+	[T_STKSIZE] = KS_AMOUNT_K("stksize", "VmStk", "size of the main thread's stack"),
+	[T_TEXT] = KS_AMOUNT_K("text", "VmExe", "size of the program's code"),
+	[T_LIB] = KS_AMOUNT_K("lib", "VmLib", "size of the libraries' code"),
+	[T_PAGE_TABLES] = KS_AMOUNT_K("page_tables", "VmPTE", "memory of its page tables"),
+	[T_SWAP] = KS_AMOUNT_K("swap", "VmSwap", "anonymous memory swapped out"),
+	[T_HUGETLB] = KS_AMOUNT_K("hugetlb", "HugetlbPages", "huge pages in use"),
 	[T_VCTX] = KS_COUNT_K("vctx", KSTAT_DATA_UINT64, "voluntary_ctxt_switches",
 	    "context switches because it waited for something, of the threads that it has now"),
 	[T_ICTX] = KS_COUNT_K("ictx", KSTAT_DATA_UINT64, "nonvoluntary_ctxt_switches",
@@ -158,13 +157,13 @@ ks_process_read_status(struct ks_linux *lx, struct ks_unit *unit, struct ks_reco
 /* --- smaps_rollup: the kernel goes over all pages for it ----------------------------------- */
 
 const struct ks_field ks_process_memory_fields[] = {
-	AMOUNT("pss", "Pss", "memory in use, with its share alone of what other processes use, too"),
-	AMOUNT("pss_anon", "Pss_Anon", "part of pss that no file backs"),
-	AMOUNT("pss_file", "Pss_File", "part of pss that maps files"),
-	AMOUNT("pss_shmem", "Pss_Shmem", "part of pss that is shared memory, tmpfs included"),
-	AMOUNT("private_clean", "Private_Clean", "memory that no other process uses, as the file behind it has it"),
-	AMOUNT("private_dirty", "Private_Dirty", "memory that no other process uses, and that was written to"),
-	AMOUNT("swap_pss", "SwapPss", "memory swapped out, with its share alone of what other processes use, too"),
+	KS_AMOUNT_K("pss", "Pss", "memory in use, with its share alone of what other processes use, too"),
+	KS_AMOUNT_K("pss_anon", "Pss_Anon", "part of pss that no file backs"),
+	KS_AMOUNT_K("pss_file", "Pss_File", "part of pss that maps files"),
+	KS_AMOUNT_K("pss_shmem", "Pss_Shmem", "part of pss that is shared memory, tmpfs included"),
+	KS_AMOUNT_K("private_clean", "Private_Clean", "memory that no other process uses, as the file behind it has it"),
+	KS_AMOUNT_K("private_dirty", "Private_Dirty", "memory that no other process uses, and that was written to"),
+	KS_AMOUNT_K("swap_pss", "SwapPss", "memory swapped out, with its share alone of what other processes use, too"),
 	KS_FIELD_END
 };
 KS_FIELDS_FIT(ks_process_memory_fields);
