@@ -177,7 +177,6 @@ struct ks_part {
 	.names = (const char *const[]){ __VA_ARGS__ }, \
 	.nnames = sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
 
-
 #define KS_NAMED_PART(module_, name_, class, ...) \
 	{ .module = (module_), .name = (name_), .class_ = (class), .type = KSTAT_TYPE_NAMED, __VA_ARGS__ }
 #define KS_RAW_PART(module_, name_, class, size_, ...) \

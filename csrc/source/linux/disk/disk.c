@@ -16,7 +16,6 @@
 
 static const struct ks_listing listing;
 
-
 #define SECTOR 512 /* the unit of /proc/diskstats, whatever the disk's own sectors are */
 
 /* Columns after the name. Lines of old kernels end early. */
