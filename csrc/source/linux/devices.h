@@ -74,8 +74,6 @@ bool ks_count_entries(struct ks_linux *lx, const struct ks_dir *dir, const char 
 	{ KS_META_TIMES(stat, kind, type, times, unit, desc), data, key }
 #define KS_TEXT_K(stat, key, desc) { KS_META_TEXT(stat, desc), KSTAT_DATA_STRING, key }
 #define KS_TEXT_STATE_K(stat, key, desc) { KS_META_STATE(stat, desc), KSTAT_DATA_STRING, key }
-#define KS_STATE_K(stat, key, desc) \
-	KS_OF(stat, KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "", key, desc)
 
 /* Devices below /sys: the first members; further ones may follow, by name. */
 #define KS_DEVICES(path_, prefix_, ...) \

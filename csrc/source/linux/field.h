@@ -42,6 +42,10 @@ struct ks_field {
 #define KS_AMOUNT(stat, desc) KS_AMOUNT_K(stat, NULL, desc)
 #define KS_TEXT(stat, data, desc) { KS_META_TEXT(stat, desc), data, NULL }
 #define KS_TEXT_STATE(stat, data, desc) { KS_META_STATE(stat, desc), data, NULL }
+#define KS_ID(stat, data, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, data, "", desc)
+#define KS_STATE_K(stat, key, desc) \
+	{ KS_META(stat, KS_KIND_GAUGE, KSTAT2_NVMT_STATE, "", desc), KSTAT_DATA_UINT32, key }
+#define KS_STATE(stat, desc) KS_STATE_K(stat, NULL, desc)
 #define KS_FIELD_END { KS_META_END, 0, NULL }
 
 #define KS_VALUES_MAX 64 /* fields that can have a value: bits of ks_values.have */

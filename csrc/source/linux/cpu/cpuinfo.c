@@ -17,9 +17,6 @@ enum { I_STATE, I_STATE_BEGIN, I_CPU_TYPE, I_FPU_TYPE, I_CLOCK_MHZ, I_CHIP_ID, I
 	I_BRAND, I_CORE_ID, I_CURRENT_HZ, I_SUPPORTED_HZ, I_CACHE_ID, I_VENDOR, I_FAMILY, I_MODEL,
 	I_STEPPING, I_PKG_CORE_ID, I_NCPU, I_NCORE, I_L1D, I_L1I, I_L2, I_L3 };
 
-#define ID(stat, data, desc) \
-	KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, data, "", desc)
-
 const struct ks_field ks_cpu_info_fields[] = {
 	[I_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_CHAR, "on-line or off-line"),
 	[I_STATE_BEGIN] = KS_UNITS("state_begin", KS_KIND_GAUGE, KSTAT2_NVMT_T_EPOCH, KSTAT_DATA_INT64,
@@ -28,22 +25,20 @@ const struct ks_field ks_cpu_info_fields[] = {
 	[I_FPU_TYPE] = KS_TEXT("fpu_type", KSTAT_DATA_CHAR, "kind of floating point unit"),
 	[I_CLOCK_MHZ] = KS_FRACT("clock_MHz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ, KSTAT_DATA_INT64, 1,
 	    "MHz", "nominal clock"),
-	[I_CHIP_ID] = ID("chip_id", KSTAT_DATA_INT64, "number of the chip that the CPU is on"),
+	[I_CHIP_ID] = KS_ID("chip_id", KSTAT_DATA_INT64, "number of the chip that the CPU is on"),
 	[I_IMPLEMENTATION] = KS_TEXT("implementation", KSTAT_DATA_STRING, "maker, family, model and clock"),
 	[I_BRAND] = KS_TEXT("brand", KSTAT_DATA_STRING, "name it is sold by"),
-	[I_CORE_ID] = ID("core_id", KSTAT_DATA_INT64,
-	    "number of the core in the machine that the CPU belongs to"),
+	[I_CORE_ID] = KS_ID("core_id", KSTAT_DATA_INT64, "number of the core in the machine that the CPU belongs to"),
 	[I_CURRENT_HZ] = KS_UNITS("current_clock_Hz", KS_KIND_GAUGE, KSTAT2_NVMT_FREQ,
 	    KSTAT_DATA_UINT64, "Hz", "clock it runs at"),
 	[I_SUPPORTED_HZ] = KS_TEXT("supported_frequencies_Hz", KSTAT_DATA_STRING,
 	    "clocks it can run at, ascending"),
-	[I_CACHE_ID] = ID("cache_id", KSTAT_DATA_INT64, "number of the last level cache that the CPU uses"),
+	[I_CACHE_ID] = KS_ID("cache_id", KSTAT_DATA_INT64, "number of the last level cache that the CPU uses"),
 	[I_VENDOR] = KS_TEXT("vendor_id", KSTAT_DATA_STRING, "maker of the CPU"),
-	[I_FAMILY] = ID("family", KSTAT_DATA_INT32, "family it belongs to"),
-	[I_MODEL] = ID("model", KSTAT_DATA_INT32, "model in the family"),
-	[I_STEPPING] = ID("stepping", KSTAT_DATA_INT32, "revision of the model"),
-	[I_PKG_CORE_ID] = ID("pkg_core_id", KSTAT_DATA_INT64,
-	    "number of the core in the chip that the CPU belongs to"),
+	[I_FAMILY] = KS_ID("family", KSTAT_DATA_INT32, "family it belongs to"),
+	[I_MODEL] = KS_ID("model", KSTAT_DATA_INT32, "model in the family"),
+	[I_STEPPING] = KS_ID("stepping", KSTAT_DATA_INT32, "revision of the model"),
+	[I_PKG_CORE_ID] = KS_ID("pkg_core_id", KSTAT_DATA_INT64, "number of the core in the chip that the CPU belongs to"),
 	[I_NCPU] = KS_GAUGE("ncpu_per_chip", KSTAT_DATA_INT32, "CPUs in its chip"),
 	[I_NCORE] = KS_GAUGE("ncore_per_chip", KSTAT_DATA_INT32, "cores in its chip"),
 	[I_L1D] = KS_AMOUNT("l1d_cache", "size of its first level data cache"),

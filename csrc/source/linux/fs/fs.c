@@ -23,8 +23,6 @@
 enum { F_CAPACITY, F_USED, F_FREE, F_AVAILABLE, F_INODES, F_INODES_USED, F_INODES_FREE, F_BLOCK, F_READ_ONLY,
 	F_ANSWERED, F_STATE, F_SILENT, F_TYPE, F_DEVICE, F_NAME, F_POINT, F_ROOT, F_OPTIONS, F_MAJOR, F_MINOR, F_MOUNT };
 
-#define NUMBER(stat, data, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, data, "", desc)
-
 static const struct ks_field fs_fields[] = {
 	[F_CAPACITY] = KS_AMOUNT("capacity", "size of the file system"),
 	[F_USED] = KS_AMOUNT("used", "space in use"),
@@ -34,10 +32,8 @@ static const struct ks_field fs_fields[] = {
 	[F_INODES_USED] = KS_GAUGE("inodes_used", KSTAT_DATA_UINT64, "files that there are, if they are limited"),
 	[F_INODES_FREE] = KS_GAUGE("inodes_free", KSTAT_DATA_UINT64, "files that can be created"),
 	[F_BLOCK] = KS_AMOUNT("block_size", "size of the blocks in which space is counted"),
-	[F_READ_ONLY] = KS_UNITS("read_only", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "",
-	    "1: nothing can be written, also after an error of the file system"),
-	[F_ANSWERED] = KS_UNITS("answered", KS_KIND_GAUGE, KSTAT2_NVMT_STATE, KSTAT_DATA_UINT32, "",
-	    "1: the file system said how full it is; 0: see state"),
+	[F_READ_ONLY] = KS_STATE("read_only", "1: nothing can be written, also after an error of the file system"),
+	[F_ANSWERED] = KS_STATE("answered", "1: the file system said how full it is; 0: see state"),
 	[F_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_STRING, "\"ok\", or why there are no figures"),
 	[F_SILENT] = { KS_META_NSEC("no_answer_for", KS_KIND_GAUGE, KSTAT2_NVMT_T_REL,
 	    "for how long the file system has not answered"), KSTAT_DATA_UINT64, NULL },
@@ -48,9 +44,9 @@ static const struct ks_field fs_fields[] = {
 	[F_POINT] = KS_TEXT("mount_point", KSTAT_DATA_STRING, "where it is mounted"),
 	[F_ROOT] = KS_TEXT("mount_root", KSTAT_DATA_STRING, "directory of the file system that is mounted there"),
 	[F_OPTIONS] = KS_TEXT_STATE("options", KSTAT_DATA_STRING, "options of the mount"),
-	[F_MAJOR] = NUMBER("major", KSTAT_DATA_UINT32, "major device number"),
-	[F_MINOR] = NUMBER("minor", KSTAT_DATA_UINT32, "minor device number"),
-	[F_MOUNT] = NUMBER("mount_id", KSTAT_DATA_UINT64, "the kernel's number of the mount"),
+	[F_MAJOR] = KS_ID("major", KSTAT_DATA_UINT32, "major device number"),
+	[F_MINOR] = KS_ID("minor", KSTAT_DATA_UINT32, "minor device number"),
+	[F_MOUNT] = KS_ID("mount_id", KSTAT_DATA_UINT64, "the kernel's number of the mount"),
 	KS_FIELD_END
 };
 

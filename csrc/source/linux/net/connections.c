@@ -109,8 +109,7 @@ static const struct ks_field port_fields[] = {
 	[P_USED] = KS_GAUGE("used", KSTAT_DATA_UINT64,
 	    "how many of them connections to the address with most use; absent while fewer than half can be in use"),
 	[P_TO] = KS_TEXT_STATE("to", KSTAT_DATA_STRING, "that address and its port"),
-	[P_UID] = KS_UNITS("uid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",
-	    "user of such a connection; absent where all are in TIME_WAIT"),
+	[P_UID] = KS_ID("uid", KSTAT_DATA_UINT32, "user of such a connection; absent where all are in TIME_WAIT"),
 	KS_FIELD_END
 };
 

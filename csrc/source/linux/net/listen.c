@@ -25,13 +25,13 @@ enum { L_SOCKETS, L_QUEUE, L_QUEUE_MAX, L_DROPS, L_ADDRESS, L_UID, L_PID, L_FNAM
 	[L_QUEUE_MAX] = KS_GAUGE("queue_max", KSTAT_DATA_UINT64, "most connections that may wait: the backlog"), \
 	[L_DROPS] = KS_COUNT("drops", KSTAT_DATA_UINT64, "connections that these sockets refused or dropped"), \
 	[L_ADDRESS] = KS_TEXT("address", KSTAT_DATA_STRING, "address that is listened at"), \
-	[L_UID] = KS_UNITS("uid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", "user who made the socket")
+	[L_UID] = KS_ID("uid", KSTAT_DATA_UINT32, "user who made the socket")
 
 static const struct ks_field fields[] = { FIELDS, KS_FIELD_END };
 
 static const struct ks_field owner_fields[] = {
 	FIELDS,
-	[L_PID] = KS_UNITS("pid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_INT32, "",
+	[L_PID] = KS_ID("pid", KSTAT_DATA_INT32,
 	    "process that holds the socket, of several the first one; absent if this user may not see it"),
 	[L_FNAME] = KS_TEXT("fname", KSTAT_DATA_STRING, "name of that process's command"),
 	[L_PROCESSES] = KS_GAUGE("processes", KSTAT_DATA_UINT32, "processes that hold the socket, such as workers"),

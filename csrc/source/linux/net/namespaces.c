@@ -18,7 +18,7 @@
 enum { N_PID, N_FNAME, N_OVERFLOWS, N_DROPS };
 
 static const struct ks_field fields[] = {
-	[N_PID] = KS_UNITS("pid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_INT32, "", "the first process in it"),
+	[N_PID] = KS_ID("pid", KSTAT_DATA_INT32, "the first process in it"),
 	[N_FNAME] = KS_TEXT("fname", KSTAT_DATA_STRING, "name of that process's command"),
 	[N_OVERFLOWS] = KS_COUNT_K("ListenOverflows", KSTAT_DATA_UINT64, "TcpExt:ListenOverflows",
 	    "connections that nobody accepted in time"),

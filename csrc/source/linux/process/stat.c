@@ -20,16 +20,15 @@
 #define WCHAN 64 /* bytes that the name of a function of the kernel takes at most here */
 #define WORKER 0x20 /* a bit of the flags: a thread of the kernel's work queues */
 
-#define NUMBER(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_INT32, "", desc)
+#define NUMBER(stat, desc) KS_ID(stat, KSTAT_DATA_INT32, desc)
 
 const struct ks_field ks_process_fields[] = {
 	[P_PID] = NUMBER("pid", "process that the thread belongs to"),
 	[P_PPID] = NUMBER("ppid", "parent process"),
 	[P_PGID] = NUMBER("pgid", "process group"),
 	[P_SID] = NUMBER("sid", "identifier of its session"),
-	[P_EUID] = KS_UNITS("euid", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",
-	    "effective user, who owns the process's directory in /proc"),
-	[P_TTYDEV] = KS_UNITS("ttydev", KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "",
+	[P_EUID] = KS_ID("euid", KSTAT_DATA_UINT32, "effective user, who owns the process's directory in /proc"),
+	[P_TTYDEV] = KS_ID("ttydev", KSTAT_DATA_UINT32,
 	    "controlling terminal, as a device number; absent without one"),
 	[P_STATE] = KS_TEXT_STATE("state", KSTAT_DATA_CHAR,
 	    "R runs or waits for a CPU, S sleeps, D sleeps and no signal wakes it, T stopped, t traced, Z zombie, I idle"),

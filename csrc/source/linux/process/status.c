@@ -66,7 +66,7 @@ enum { T_UID, T_EUID, T_SUID, T_GID, T_EGID, T_SGID, T_FDSIZE, T_SIZE_MAX, T_RSS
 	T_RSS_FILE, T_RSS_SHMEM, T_LOCKED, T_PINNED, T_DATA, T_STKSIZE, T_TEXT, T_LIB, T_PAGE_TABLES, T_SWAP,
 	T_HUGETLB, T_VCTX, T_ICTX };
 
-#define ID(stat, desc) KS_UNITS(stat, KS_KIND_GAUGE, KSTAT2_NVMT_ID, KSTAT_DATA_UINT32, "", desc)
+#define ID(stat, desc) KS_ID(stat, KSTAT_DATA_UINT32, desc)
 
 /* In the order of the file, as far as it has them. */
 const struct ks_field ks_process_status_fields[] = {
