@@ -9,7 +9,7 @@
 
 #include "chain/chain.h"
 #include "kstat_blob.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define ROUNDS 1000000
 #define BEST_OF 7

@@ -14,7 +14,7 @@
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define ROUNDS 1000000
 #define BEST_OF 9

@@ -16,6 +16,7 @@
 #include "model/histstat.h"
 #include "model/known_meta.h"
 #include "model/shape.h"
+#include "source/sources.h"
 
 /* --- updates --------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@
 #include "provider/provider.h"
 #include "select/operand.h"
 #include "source/replay/replay.h"
+#include "source/sources.h"
 
 int
 kstat_close(kstat_ctl_t *kc)

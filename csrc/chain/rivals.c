@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "chain/bound.h"
+#include "source/sources.h"
 
 static bool
 bounds_classes(const struct ks_only *only)

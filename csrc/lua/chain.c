@@ -16,7 +16,7 @@
 #include "lua/value.h"
 #include "source/replay/files.h"
 #include "source/replay/replay.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define CHAINS "kstat.chains" /* in the registry: how many chains were opened */
 

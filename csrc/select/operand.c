@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "model/reserved.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define LONGEST_URI (sizeof("kstat:") + 4 * KSTAT_STRLEN)
 

@@ -14,7 +14,7 @@
 #include "model/ioqueue.h"
 #include "provider/blob_memory.h"
 #include "provider/provider.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 struct local {
 	struct ks_source src;

@@ -23,7 +23,7 @@
 #include "output/render.h"
 #include "provider/blob_layout.h"
 #include "provider/segment/segment.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 static kstat_ctl_t *kc; /* over segments */
 static kstat_pub_t *pub;

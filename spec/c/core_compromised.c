@@ -20,7 +20,7 @@
 #include "chain/chain.h"
 #include "kstat_provider.h"
 #include "provider/segment/segment.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define LONGEST 10 /* seconds that anybody waits: far more than a look takes, also on a busy machine */
 #define FEATURES 3 /* statistics of the neighbour; all have the same value after each step */

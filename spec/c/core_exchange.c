@@ -18,7 +18,7 @@
 #include "kstat_blob.h"
 #include "output/recorder.h"
 #include "source/segment/segment_file.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define VALUES 1000
 

@@ -20,7 +20,7 @@
 #include "model/distribution.h"
 #include "model/histstat.h"
 #include "provider/segment/segment.h"
-#include "source/source.h"
+#include "source/sources.h"
 #include "check.h"
 
 static kstat_ctl_t *kc;

@@ -22,7 +22,7 @@
 #include "chain/chain.h"
 #include "kstat_provider.h"
 #include "provider/segment/word.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 static uint64_t complete, busy, gone, lingering;
 static hrtime_t slowest;

@@ -23,7 +23,7 @@
 
 #include "chain/chain.h"
 #include "model/decode.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 static void
 print_value(const struct ks_value *v)

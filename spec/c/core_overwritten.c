@@ -17,7 +17,7 @@
 #include "kstat_provider.h"
 #include "provider/blob_memory.h"
 #include "provider/segment/segment.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 #define COUNTING 3  /* processes that count */
 #define ATTACKING 2 /* and that overwrite */

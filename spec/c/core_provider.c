@@ -10,7 +10,7 @@
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
-#include "source/source.h"
+#include "source/sources.h"
 #include "check.h"
 
 static kstat_ctl_t *kc;

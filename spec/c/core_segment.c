@@ -20,7 +20,7 @@
 #include "kstat_provider.h"
 #include "provider/segment/segment.h"
 #include "provider/segment/directory.h"
-#include "source/source.h"
+#include "source/sources.h"
 #include "check.h"
 
 static kstat_ctl_t *kc;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "source/source.h"
+#include "source/sources.h"
 
 struct listing {
 	struct ks_scan scan;

@@ -17,7 +17,7 @@
 
 #include "chain/chain.h"
 #include "kstat_provider.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 enum { READ_BYTES = 4096, WRITE_BYTES = 512, READERS = 2, BUCKETS = 10 };
 

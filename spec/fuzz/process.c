@@ -10,7 +10,7 @@
 
 #include "chain/chain.h"
 #include "select/operand.h"
-#include "source/source.h"
+#include "source/sources.h"
 #include "tree.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -19,7 +19,7 @@
 #include "output/render.h"
 #include "provider/segment/directory.h"
 #include "provider/segment/segment.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

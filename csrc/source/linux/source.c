@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "source/linux/listing.h"
+#include "source/sources.h"
 
 static const struct ks_file uevents = { KS_ROOT_SYS, "kernel/uevent_seqnum", KS_MADE_WHOLE, false };
 

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "source/linux/linux.h"
+#include "source/sources.h"
 
 /* A part's module or name; NULL if it follows from the unit and can be any. */
 static const char *

@@ -15,6 +15,7 @@
 #include "model/reserved.h"
 #include "provider/segment/directory.h"
 #include "source/segment/segments.h"
+#include "source/sources.h"
 
 static uint64_t
 name_hash(const struct ks_seg_kstat *k)
