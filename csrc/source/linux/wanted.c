@@ -9,6 +9,7 @@
 #include "base/alike.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "model/reserved.h"
 #include "source/linux/linux.h"
 #include "source/sources.h"
 
@@ -114,24 +115,15 @@ has_class(const char *class_)
 }
 
 /* Classes of machines that illumos alone has, but reports about machines name. */
-static bool
-is_of_illumos(const char *class_)
-{
-	static const char *const classes[] = { "tape", "iopath", "zone_vfs", "zone_zfs" };
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (strcmp(classes[i], class_) == 0)
-			return true;
-	}
-	return false;
-}
+static const char *const classes_of_illumos[] = { "tape", "iopath", "zone_vfs", "zone_zfs", NULL };
 
 bool
 ks_source_linux_is_named(const char *module, const char *class_)
 {
 	if (module != NULL)
 		return is_of_zfs(module) || ks_linux_has_module(module);
-	return class_ != NULL && strcmp(class_, "misc") != 0 && (has_class(class_) || is_of_illumos(class_));
+	return class_ != NULL && strcmp(class_, "misc") != 0 &&
+	    (has_class(class_) || ks_is_among(classes_of_illumos, class_));
 }
 
 /* True if a text is what the name of a part stands for, '@' and '#' being anything. */
