@@ -165,13 +165,11 @@ static void
 have_size(struct ks_linux *lx, const struct ks_unit *unit, struct ks_values *vals)
 {
 	struct disk *disk = unit->extra;
-	char path[128];
 	hrtime_t now = gethrtime();
 
 	if (disk->size == 0 || now - disk->sized > SIZE_LASTS) {
-		ks_disk_path(path, sizeof(path), "block", unit->key, "/size");
 		disk->size = 0;
-		if (ks_file_u64(&lx->root[KS_ROOT_SYS], path, &disk->size) != 0)
+		if (!ks_disk_number(lx, unit->key, "/size", &disk->size))
 			return;
 		disk->size *= SECTOR;
 		disk->sized = now;
@@ -223,11 +221,8 @@ static void
 first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *const *names,
     char *to, size_t size)
 {
-	char path[256];
-
 	for (; *names != NULL; names++) {
-		ks_disk_path(path, sizeof(path), "block", unit->key, *names);
-		if (ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size) > 0 && strncmp(to, "0x", 2) != 0)
+		if (ks_disk_text(lx, unit->key, *names, to, size) > 0 && strncmp(to, "0x", 2) != 0)
 			return;
 	}
 	to[0] = '\0';
@@ -237,11 +232,9 @@ first_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *co
 static void
 scsi_serial(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_t size)
 {
-	char path[256], page[260], *s;
-	int n, len;
+	char page[260], *s;
+	int n = ks_disk_text(lx, unit->key, "/device/vpd_pg80", page, sizeof(page)), len;
 
-	ks_disk_path(path, sizeof(path), "block", unit->key, "/device/vpd_pg80");
-	n = ks_file_small(&lx->root[KS_ROOT_SYS], path, page, sizeof(page));
 	if (n <= 4)
 		return;
 	len = (unsigned char)page[3];
@@ -256,11 +249,9 @@ scsi_serial(const struct ks_linux *lx, const struct ks_unit *unit, char *to, siz
 static bool
 scsi_counter(const struct ks_linux *lx, const struct ks_unit *unit, const char *name, uint64_t *v)
 {
-	char path[256], text[32];
+	char text[32];
 
-	ks_disk_path(path, sizeof(path), "block", unit->key, name);
-	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, text, sizeof(text)) < 3 ||
-	    strncmp(text, "0x", 2) != 0)
+	if (ks_disk_text(lx, unit->key, name, text, sizeof(text)) < 3 || strncmp(text, "0x", 2) != 0)
 		return false;
 	*v = strtoull(text + 2, NULL, 16);
 	return true;
@@ -297,7 +288,6 @@ read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	static const uint64_t texts = 1u << E_VENDOR | 1u << E_PRODUCT | 1u << E_REVISION | 1u << E_SERIAL;
 	struct inventory *inv = &((struct disk *)unit->extra)->inv;
 	struct ks_values vals = { .have = 0 };
-	char path[256];
 	uint64_t v;
 
 	if (!inv->known && (~lx->unread & texts) != 0)
@@ -312,8 +302,7 @@ read_err(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	have_text(&vals, E_PRODUCT, inv->product);
 	have_text(&vals, E_REVISION, inv->revision);
 	have_text(&vals, E_SERIAL, inv->serial);
-	ks_disk_path(path, sizeof(path), "block", unit->key, "/size");
-	if ((lx->unread >> E_SIZE & 1) == 0 && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &v) == 0)
+	if ((lx->unread >> E_SIZE & 1) == 0 && ks_disk_number(lx, unit->key, "/size", &v))
 		ks_have(&vals, E_SIZE, v * SECTOR);
 	ks_fields_add(r, err_fields, &vals);
 	return 0;
@@ -446,12 +435,9 @@ name_partition(struct ks_unit *unit, const struct ks_unit *disk)
 static int
 name_disk(struct ks_linux *lx, struct ks_unit *unit)
 {
-	char path[128];
-
 	set_module(unit);
 	unit->parts = 1u << PART_DISK | 1u << PART_DETAIL;
-	ks_disk_path(path, sizeof(path), "block", unit->key, "/device");
-	if ((lx->sub[KS_SUB_disk].wanted & 1u << PART_ERR) == 0 || !ks_linux_exists(lx, KS_ROOT_SYS, path))
+	if ((lx->sub[KS_SUB_disk].wanted & 1u << PART_ERR) == 0 || !ks_disk_has(lx, unit->key, "/device"))
 		return allocate(unit, offsetof(struct disk, inv));
 	unit->parts |= 1u << PART_ERR;
 	return allocate(unit, sizeof(struct disk));
@@ -479,11 +465,9 @@ struct state {
 static bool
 holds_nothing(const struct ks_linux *lx, const char *key)
 {
-	char path[128];
 	uint64_t size;
 
-	ks_disk_path(path, sizeof(path), "block", key, "/size");
-	return ks_file_u64(&lx->root[KS_ROOT_SYS], path, &size) == 0 && size == 0;
+	return ks_disk_number(lx, key, "/size", &size) && size == 0;
 }
 
 /* True for "loop0" and the like. */

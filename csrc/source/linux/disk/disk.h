@@ -40,4 +40,9 @@ bool ks_own_line(struct ks_linux *lx, struct ks_own_disks *own, const struct ks_
 /* Writes the path of a file of a disk below /sys, where names have "!" in place of a slash. */
 void ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const char *file);
 
+/* Whether /sys/block has such a file of a disk; its text, as ks_file_small(); the number that it holds, false with errno. */
+bool ks_disk_has(const struct ks_linux *lx, const char *disk, const char *file);
+int ks_disk_text(const struct ks_linux *lx, const char *disk, const char *file, char *to, size_t size);
+bool ks_disk_number(const struct ks_linux *lx, const char *disk, const char *file, uint64_t *v);
+
 #endif

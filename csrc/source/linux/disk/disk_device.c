@@ -90,28 +90,6 @@ struct facts {
 	} queue; /* only of disks: there is no memory for it otherwise */
 };
 
-static void
-block_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
-{
-	ks_disk_path(to, size, "block", unit->key, file);
-}
-
-/* This folder has partitions and disks side by side. */
-static void
-class_path(char *to, size_t size, const struct ks_unit *unit, const char *file)
-{
-	ks_disk_path(to, size, "class/block", unit->key, file);
-}
-
-static bool
-block_number(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, uint64_t *v)
-{
-	char path[128];
-
-	block_path(path, sizeof(path), unit, file);
-	return ks_file_u64(&lx->root[KS_ROOT_SYS], path, v) == 0;
-}
-
 static bool
 is_module(const struct ks_unit *unit, const char *module)
 {
@@ -135,7 +113,7 @@ read_link(const struct ks_linux *lx, const struct ks_unit *unit, char *to, size_
 	char path[128];
 	ssize_t n;
 
-	block_path(path, sizeof(path), unit, "");
+	ks_disk_path(path, sizeof(path), "block", unit->key, "");
 	n = readlinkat(lx->root[KS_ROOT_SYS].fd, path, to, size - 1);
 	to[n > 0 ? n : 0] = '\0';
 }
@@ -162,18 +140,14 @@ numbered_step(const char *way, const char *word)
 static bool
 made_by_ata(const struct ks_linux *lx, const struct ks_unit *unit)
 {
-	char path[128], vendor[16];
+	char vendor[16];
 
-	block_path(path, sizeof(path), unit, "/device/vendor");
-	return ks_file_small(&lx->root[KS_ROOT_SYS], path, vendor, sizeof(vendor)) > 0 &&
-	    strcmp(vendor, "ATA") == 0;
+	return ks_disk_text(lx, unit->key, "/device/vendor", vendor, sizeof(vendor)) > 0 && strcmp(vendor, "ATA") == 0;
 }
 
 static unsigned
 priority_of(const struct ks_linux *lx, const struct ks_unit *unit, const struct facts *f)
 {
-	char path[128];
-
 	if (strcmp(f->type, "cd") == 0)
 		return PRIORITY_CD;
 	if (strcmp(f->type, "sa") == 0)
@@ -183,8 +157,7 @@ priority_of(const struct ks_linux *lx, const struct ks_unit *unit, const struct 
 	if (is_module(unit, "md"))
 		return PRIORITY_ARRAY;
 	/* Loops, RAM disks and mappings are not devices of their own. */
-	block_path(path, sizeof(path), unit, "/device");
-	return ks_linux_exists(lx, KS_ROOT_SYS, path) ? PRIORITY_DISK : PRIORITY_OTHER;
+	return ks_disk_has(lx, unit->key, "/device") ? PRIORITY_DISK : PRIORITY_OTHER;
 }
 
 /* The text of a file of a disk; false, and empty, if it cannot be read. */
@@ -192,10 +165,7 @@ static bool
 block_text(const struct ks_linux *lx, const struct ks_unit *unit, const char *file, char *to,
     size_t size)
 {
-	char path[128];
-
-	block_path(path, sizeof(path), unit, file);
-	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size) > 0)
+	if (ks_disk_text(lx, unit->key, file, to, size) > 0)
 		return true;
 	to[0] = '\0';
 	return false;
@@ -226,7 +196,8 @@ read_number(const struct ks_linux *lx, const struct ks_unit *unit, struct facts 
 {
 	char path[128];
 
-	class_path(path, sizeof(path), unit, "/dev");
+	/* This folder has partitions and disks side by side. */
+	ks_disk_path(path, sizeof(path), "class/block", unit->key, "/dev");
 	if (ks_file_small(&lx->root[KS_ROOT_SYS], path, f->number, sizeof(f->number)) <= 0)
 		f->number[0] = '\0';
 	(void)snprintf(f->source, sizeof(f->source), "/dev/%s%s",
@@ -239,7 +210,7 @@ read_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *
 	char way[1024];
 	struct ks_text ata;
 	uint64_t v;
-	bool scsi = block_number(lx, unit, "/device/type", &v);
+	bool scsi = ks_disk_number(lx, unit->key, "/device/type", &v);
 
 	read_link(lx, unit, way, sizeof(way));
 	/* ATA disks look like SCSI disks: ".../ata1/host0/target0:0:0/0:0:0:0/block/sda". */
@@ -258,10 +229,10 @@ read_facts(const struct ks_linux *lx, const struct ks_unit *unit, struct facts *
 		f->interface = "scsi";
 	ks_have_text(&f->vals, V_TYPE, f->type);
 	ks_have_text(&f->vals, V_INTERFACE, f->interface);
-	if (block_number(lx, unit, "/queue/logical_block_size", &v) && v <= UINT32_MAX)
+	if (ks_disk_number(lx, unit->key, "/queue/logical_block_size", &v) && v <= UINT32_MAX)
 		ks_have(&f->vals, V_BLOCK_SIZE, v);
 	ks_have(&f->vals, V_PRIORITY, priority_of(lx, unit, f));
-	if (block_number(lx, unit, "/removable", &v))
+	if (ks_disk_number(lx, unit->key, "/removable", &v))
 		ks_have(&f->vals, V_REMOVABLE, v != 0);
 	read_names(lx, unit, way, f);
 }
@@ -287,7 +258,7 @@ read_device(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	bool is_lacking = !f->known || (f->unread & ~lx->unread) != 0;
 	uint64_t v;
 
-	if (is_lacking && block_number(lx, unit, "/queue/rotational", &v))
+	if (is_lacking && ks_disk_number(lx, unit->key, "/queue/rotational", &v))
 		ks_have(&f->vals, V_ROTATIONAL, v != 0);
 	f->known = true;
 	f->unread = is_lacking ? lx->unread : f->unread;
@@ -338,7 +309,7 @@ read_queue(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	hrtime_t now = gethrtime();
 	uint64_t absent;
 
-	block_path(path, sizeof(path), unit, "");
+	ks_disk_path(path, sizeof(path), "block", unit->key, "");
 	dir = ks_dir_below(sys, path);
 	if (q->asked == 0 || now - q->asked > SETTINGS_LAST || (q->unread & ~lx->unread) != 0) {
 		struct ks_texts kept = { q->text, sizeof(q->text), 0 };
@@ -380,12 +351,8 @@ static const struct ks_part parts[] = {
 static bool
 has_queue(const struct ks_linux *lx, const struct ks_unit *disk)
 {
-	char path[128];
-
-	if ((lx->sub[KS_SUB_device].wanted & 1u << PART_QUEUE) == 0 || is_module(disk, "loop") || is_module(disk, "ram"))
-		return false;
-	block_path(path, sizeof(path), disk, "/queue");
-	return ks_linux_exists(lx, KS_ROOT_SYS, path);
+	return (lx->sub[KS_SUB_device].wanted & 1u << PART_QUEUE) != 0 && !is_module(disk, "loop") &&
+	    !is_module(disk, "ram") && ks_disk_has(lx, disk->key, "/queue");
 }
 
 static int

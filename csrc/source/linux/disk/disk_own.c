@@ -34,6 +34,35 @@ ks_disk_path(char *to, size_t size, const char *dir, const char *disk, const cha
 	*append(p, end, file) = '\0';
 }
 
+#define PATH 128
+
+bool
+ks_disk_has(const struct ks_linux *lx, const char *disk, const char *file)
+{
+	char path[PATH];
+
+	ks_disk_path(path, sizeof(path), "block", disk, file);
+	return ks_linux_exists(lx, KS_ROOT_SYS, path);
+}
+
+int
+ks_disk_text(const struct ks_linux *lx, const char *disk, const char *file, char *to, size_t size)
+{
+	char path[PATH];
+
+	ks_disk_path(path, sizeof(path), "block", disk, file);
+	return ks_file_small(&lx->root[KS_ROOT_SYS], path, to, size);
+}
+
+bool
+ks_disk_number(const struct ks_linux *lx, const char *disk, const char *file, uint64_t *v)
+{
+	char path[PATH];
+
+	ks_disk_path(path, sizeof(path), "block", disk, file);
+	return ks_file_u64(&lx->root[KS_ROOT_SYS], path, v) == 0;
+}
+
 /* Counts a disk among those of this round. With the first one, decides by the count of the round before. */
 static void
 count(struct ks_own_disks *own, uint64_t round, const struct ks_units *units, uint32_t disk)
@@ -56,7 +85,7 @@ count(struct ks_own_disks *own, uint64_t round, const struct ks_units *units, ui
 static void
 read_own(struct ks_linux *lx, struct ks_own_disks *own, const struct ks_unit *unit, uint32_t disk)
 {
-	char path[96];
+	char path[PATH];
 
 	if (own->last.disk != disk)
 		own->last.reading.round = 0;
