@@ -197,6 +197,16 @@ is_x86(const struct block *t)
 	return t->type != NULL && strcmp(t->type, "i386") == 0;
 }
 
+#define DIRECTORY 96
+
+/* The directory of a CPU below /sys; its path stays in `path`. */
+static struct ks_dir
+directory_of(const struct ks_linux *lx, const struct ks_unit *unit, char path[DIRECTORY])
+{
+	(void)snprintf(path, DIRECTORY, "devices/system/cpu/cpu%s", unit->key);
+	return ks_dir_below(&lx->root[KS_ROOT_SYS], path);
+}
+
 /* Adds the numbers of chip and core that /sys has, where the block lacks them. */
 static void
 add_topology(struct ks_linux *lx, const struct ks_unit *unit, struct block *t)
@@ -204,14 +214,13 @@ add_topology(struct ks_linux *lx, const struct ks_unit *unit, struct block *t)
 	static const struct {
 		const char *file;
 		uint8_t what;
-	} files[] = { { "physical_package_id", N_CHIP }, { "core_id", N_CORE } };
-	char path[128];
+	} files[] = { { "topology/physical_package_id", N_CHIP }, { "topology/core_id", N_CORE } };
+	char path[DIRECTORY];
+	const struct ks_dir dir = directory_of(lx, unit, path);
 
 	for (size_t i = 0; i < 2; i++) {
-		if (t->has[files[i].what])
-			continue;
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/topology/%s", unit->key, files[i].file);
-		t->has[files[i].what] = ks_file_u64(&lx->root[KS_ROOT_SYS], path, &t->v[files[i].what]) == 0;
+		if (!t->has[files[i].what])
+			t->has[files[i].what] = ks_file_u64(&dir, files[i].file, &t->v[files[i].what]) == 0;
 	}
 }
 
@@ -340,26 +349,22 @@ list_frequencies(char *to, size_t size, const char *khz, size_t len)
 
 /* Writes the least and the greatest clock of a driver that chooses any between them. Returns the length, or 0. */
 static int
-read_range(const struct ks_dir *sys, const char *cpu, char *text, size_t size)
+read_range(const struct ks_dir *dir, char *text, size_t size)
 {
-	static const char *const files[2] = { "cpuinfo_min_freq", "cpuinfo_max_freq" };
-	char path[128];
-	uint64_t khz[2] = { 0, 0 };
+	uint64_t least = 0, most = 0;
 
-	for (size_t i = 0; i < 2; i++) {
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/%s", cpu, files[i]);
-		(void)ks_file_u64(sys, path, &khz[i]);
-	}
-	if (khz[0] == 0 || khz[1] <= khz[0])
+	(void)ks_file_u64(dir, "cpufreq/cpuinfo_min_freq", &least);
+	(void)ks_file_u64(dir, "cpufreq/cpuinfo_max_freq", &most);
+	if (least == 0 || most <= least)
 		return 0;
-	return snprintf(text, size, "%llu %llu", (unsigned long long)khz[0], (unsigned long long)khz[1]);
+	return snprintf(text, size, "%llu %llu", (unsigned long long)least, (unsigned long long)most);
 }
 
 /* Reads the sizes of the caches of a CPU, such as "512K". */
 static void
-read_caches(const struct ks_dir *sys, const char *cpu, struct ks_cpu_facts *facts)
+read_caches(const struct ks_dir *dir, struct ks_cpu_facts *facts)
 {
-	char path[128], type[16], size[32];
+	char path[32], type[16], size[32];
 	uint64_t level, kib;
 
 	for (int i = 0; i < 5; i++) {
@@ -367,14 +372,14 @@ read_caches(const struct ks_dir *sys, const char *cpu, struct ks_cpu_facts *fact
 		size_t which;
 		int n;
 
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cache/index%d/level", cpu, i);
-		if (ks_file_u64(sys, path, &level) != 0 || level < 1 || level > 3)
+		(void)snprintf(path, sizeof(path), "cache/index%d/level", i);
+		if (ks_file_u64(dir, path, &level) != 0 || level < 1 || level > 3)
 			continue;
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cache/index%d/type", cpu, i);
-		if (ks_file_small(sys, path, type, sizeof(type)) < 0)
+		(void)snprintf(path, sizeof(path), "cache/index%d/type", i);
+		if (ks_file_small(dir, path, type, sizeof(type)) < 0)
 			continue;
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cache/index%d/size", cpu, i);
-		n = ks_file_small(sys, path, size, sizeof(size));
+		(void)snprintf(path, sizeof(path), "cache/index%d/size", i);
+		n = ks_file_small(dir, path, size, sizeof(size));
 		t = ks_text_of(size, n > 0 ? (size_t)n : 0);
 		which = level > 1 ? KS_CACHE_L2 + (size_t)level - 2 : *type == 'I' ? KS_CACHE_L1I : KS_CACHE_L1D;
 		if (ks_text_u64(&t, &kib) && ks_text_starts(&t, "K") && kib < UINT32_MAX)
@@ -384,15 +389,12 @@ read_caches(const struct ks_dir *sys, const char *cpu, struct ks_cpu_facts *fact
 
 /* Finds out the nominal clock of a CPU, which none of its drivers calls so but two. */
 static void
-read_nominal(const struct ks_dir *sys, const char *cpu, struct ks_cpu_facts *facts)
+read_nominal(const struct ks_dir *dir, struct ks_cpu_facts *facts)
 {
-	char path[128];
-
-	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/base_frequency", cpu);
-	if (ks_file_u64(sys, path, &facts->base_khz) == 0)
+	if (ks_file_u64(dir, "cpufreq/base_frequency", &facts->base_khz) == 0)
 		return;
-	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/acpi_cppc/nominal_freq", cpu); /* MHz */
-	if (ks_file_u64(sys, path, &facts->base_khz) == 0 && facts->base_khz < UINT32_MAX)
+	/* In MHz. */
+	if (ks_file_u64(dir, "acpi_cppc/nominal_freq", &facts->base_khz) == 0 && facts->base_khz < UINT32_MAX)
 		facts->base_khz *= 1000;
 	else
 		facts->base_khz = 0;
@@ -401,26 +403,21 @@ read_nominal(const struct ks_dir *sys, const char *cpu, struct ks_cpu_facts *fac
 static void
 read_facts(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts *facts)
 {
-	const struct ks_dir *sys = &lx->root[KS_ROOT_SYS];
-	char path[128], text[1024];
+	char path[DIRECTORY], frequency[DIRECTORY + 16], text[1024];
+	const struct ks_dir dir = directory_of(lx, unit, path);
 	int n;
 
-	for (int level = 3; level >= 2 && !facts->has_cache; level--) {
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cache/index%d/id", unit->key,
-		    level);
-		facts->has_cache = ks_file_u64(sys, path, &facts->cache_id) == 0;
-	}
-	(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq", unit->key);
-	facts->has_frequency = ks_linux_exists(lx, KS_ROOT_SYS, path);
-	read_nominal(sys, unit->key, facts);
-	read_caches(sys, unit->key, facts);
+	facts->has_cache = ks_file_u64(&dir, "cache/index3/id", &facts->cache_id) == 0 ||
+	    ks_file_u64(&dir, "cache/index2/id", &facts->cache_id) == 0;
+	(void)snprintf(frequency, sizeof(frequency), "%s/cpufreq", path);
+	facts->has_frequency = ks_linux_exists(lx, KS_ROOT_SYS, frequency);
+	read_nominal(&dir, facts);
+	read_caches(&dir, facts);
 	if (facts->has_frequency) {
-		(void)snprintf(path, sizeof(path),
-		    "devices/system/cpu/cpu%s/cpufreq/scaling_available_frequencies", unit->key);
-		n = ks_file_small(sys, path, text, sizeof(text));
+		n = ks_file_small(&dir, "cpufreq/scaling_available_frequencies", text, sizeof(text));
 		facts->has_list = n > 0;
 		if (n <= 0)
-			n = read_range(sys, unit->key, text, sizeof(text));
+			n = read_range(&dir, text, sizeof(text));
 		if (n > 0)
 			list_frequencies(facts->frequencies, sizeof(facts->frequencies), text, (size_t)n);
 	}
@@ -501,12 +498,11 @@ static uint64_t
 add_clock(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu *cpu, const struct block *t,
     struct ks_values *vals)
 {
-	char path[128];
+	char path[DIRECTORY];
+	const struct ks_dir dir = directory_of(lx, unit, path);
 	uint64_t khz, mhz = 0;
 
-	if (cpu->facts.has_frequency)
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/cpu%s/cpufreq/scaling_cur_freq", unit->key);
-	if (cpu->facts.has_frequency && ks_file_u64(&lx->root[KS_ROOT_SYS], path, &khz) == 0)
+	if (cpu->facts.has_frequency && ks_file_u64(&dir, "cpufreq/scaling_cur_freq", &khz) == 0)
 		ks_have(vals, I_CURRENT_HZ, khz * 1000);
 	else if (t->has_khz)
 		ks_have(vals, I_CURRENT_HZ, t->khz * 1000);
