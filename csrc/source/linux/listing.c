@@ -119,8 +119,7 @@ ks_columns_line(struct ks_text all, struct ks_text key, struct ks_text *rest)
 	struct ks_text word;
 
 	while (ks_text_line(&all, rest)) {
-		if (ks_text_word(rest, &word) && ks_text_size(&word) == ks_text_size(&key) &&
-		    memcmp(word.p, key.p, ks_text_size(&key)) == 0)
+		if (ks_text_word(rest, &word) && ks_text_equal(&word, &key))
 			return true;
 	}
 	return false;
@@ -140,8 +139,7 @@ ks_columns_collect(struct ks_linux *lx, struct ks_text all, struct ks_values *va
 
 		(void)ks_text_word(&key, &word);
 		/* Statistics of one line follow each other in a table. */
-		if (before.p == NULL || ks_text_size(&before) != ks_text_size(&word) ||
-		    memcmp(before.p, word.p, ks_text_size(&word)) != 0) {
+		if (before.p == NULL || !ks_text_equal(&before, &word)) {
 			bool found = ks_columns_line(all, word, &rest);
 
 			n = found ? ks_text_numbers(&rest, v, MOST_COLUMNS) : 0;

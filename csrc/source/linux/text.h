@@ -155,6 +155,12 @@ ks_text_plain(const struct ks_text *t)
 }
 
 static inline bool
+ks_text_equal(const struct ks_text *a, const struct ks_text *b)
+{
+	return ks_text_size(a) == ks_text_size(b) && memcmp(a->p, b->p, ks_text_size(a)) == 0;
+}
+
+static inline bool
 ks_text_is(const struct ks_text *t, const char *s)
 {
 	size_t n = strlen(s);

@@ -212,12 +212,6 @@ parse_heading(struct ks_text line, struct ks_text *point, struct ks_text *type)
 	    ks_text_word(&line, type);
 }
 
-static bool
-equal(const struct ks_text *a, const struct ks_text *b)
-{
-	return ks_text_size(a) == ks_text_size(b) && memcmp(a->p, b->p, ks_text_size(a)) == 0;
-}
-
 /* Notes that the lines from p on are those of the mount at this point. */
 static struct nfs *
 begin_lines(struct ks_units *units, const struct ks_image *im, const struct ks_text *point, const struct ks_text *type,
@@ -226,7 +220,7 @@ begin_lines(struct ks_units *units, const struct ks_image *im, const struct ks_t
 	for (uint32_t i = 0; i < units->n; i++) {
 		struct nfs *nfs = units->v[i].extra;
 
-		if (!units->v[i].alive || !equal(&nfs->mount.point, point) || !equal(&nfs->mount.type, type))
+		if (!units->v[i].alive || !ks_text_equal(&nfs->mount.point, point) || !ks_text_equal(&nfs->mount.type, type))
 			continue;
 		nfs->at = (size_t)(p - im->data);
 		nfs->seq = im->seq;

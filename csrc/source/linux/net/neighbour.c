@@ -178,8 +178,7 @@ add_links(struct ks_linux *lx, struct ks_text all, struct ks_record *r)
 			name = word;
 		for (k = 0; name.p != NULL && k < n; k++) {
 			i = (last + k) % n;
-			if (ks_text_size(&link[i].name) == ks_text_size(&name) &&
-			    memcmp(link[i].name.p, name.p, ks_text_size(&name)) == 0)
+			if (ks_text_equal(&link[i].name, &name))
 				break;
 		}
 		if (name.p == NULL || (k == n && n == MOST_LINKS))
