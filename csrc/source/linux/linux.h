@@ -396,9 +396,9 @@ const char *ks_linux_gpu_state(int err);
 /* Advice in parentheses about an errno, or an empty string. */
 const char *ks_linux_remedy(int err);
 
-/* The next warning that was not returned yet, or NULL: ks_source_ops.trouble. */
+/* The next warning that was not returned yet, or NULL: ks_source_ops.trouble and .forget_trouble. */
 const char *ks_linux_trouble(struct ks_source *src, bool *is_lack);
-void ks_linux_forget_troubles(struct ks_linux *lx);
+void ks_linux_forget_troubles(struct ks_source *src);
 
 /*
  * The time now on the clock of crtimes and snaptimes: gethrtime(), or the time of a recorded tree. That begins at

@@ -248,7 +248,7 @@ linux_close(struct ks_source *src)
 
 	free_images(lx);
 	ks_kept_free(&lx->kept);
-	ks_linux_forget_troubles(lx);
+	ks_linux_forget_troubles(src);
 	free(lx->long_names.hash);
 	free(lx->drivers.module);
 	ks_table_free(&lx->long_names.by_hash);
@@ -295,17 +295,11 @@ tree_page(struct ks_linux *lx)
 	return 0;
 }
 
-static void
-forget_trouble(struct ks_source *src)
-{
-	ks_linux_forget_troubles((struct ks_linux *)src);
-}
-
 static const struct ks_source_ops linux_ops = {
 	.name = "linux",
 	.scan = linux_scan,
 	.read = linux_read,
-	.trouble = ks_linux_trouble, .forget_trouble = forget_trouble,
+	.trouble = ks_linux_trouble, .forget_trouble = ks_linux_forget_troubles,
 	.now = linux_now,
 	.meta = linux_meta,
 	.owns = ks_linux_owns,

@@ -115,8 +115,10 @@ ks_linux_odd_line(struct ks_linux *lx, const struct ks_image *im, const struct k
 }
 
 void
-ks_linux_forget_troubles(struct ks_linux *lx)
+ks_linux_forget_troubles(struct ks_source *src)
 {
+	struct ks_linux *lx = (struct ks_linux *)src;
+
 	while (lx->troubles != NULL) {
 		struct ks_trouble *t = lx->troubles;
 
