@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/gap.h"
 #include "chain/handle.h"
 #include "model/distribution.h"
 #include "model/histstat.h"

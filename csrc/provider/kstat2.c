@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/tick.h"
 #include "model/histstat.h"
 #include "provider/provider.h"
 
-#define CLOCKS_APART 2000 /* ns by which threads' clocks differ at most (base/tick.h) */
+#define CLOCKS_APART 2000 /* ns by which threads' clocks differ at most (base/clock.h) */
 
 /* Gives a local histogram its counts. 0, or -1 with errno. */
 static int

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/tick.h"
 #include "model/ioqueue.h"
 #include "model/timer.h"
 #include "provider/segment/segment.h"

@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/tick.h"
 #include "provider/segment/segment.h"
 
 #define ENDING 5u /* bytes that the names of histograms have more than their queue's */

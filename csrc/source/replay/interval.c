@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/gap.h"
 #include "base/when.h"
 #include "source/replay/machine.h"
 #include "source/replay/replay.h"

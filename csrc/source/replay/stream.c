@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/gap.h"
 #include "base/when.h"
 #include "source/replay/files.h"
 #include "source/replay/machine.h"

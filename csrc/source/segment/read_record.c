@@ -19,7 +19,7 @@
 
 #define TRIES 200    /* copies of a record that keeps changing, before EAGAIN */
 #define YIELD_AFTER 20
-#define CLOCKS_APART 2000 /* ns by which writers' clocks may be behind (base/tick.h) */
+#define CLOCKS_APART 2000 /* ns by which writers' clocks may be behind (base/clock.h) */
 
 static int
 short_file(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
