@@ -1,14 +1,15 @@
 /*
- * blob.c - the life of a blob: made from a template's image, copied, reset, destroyed, and
- * its simple statistics read. SPDX-License-Identifier: MIT
+ * blob.c - the life of a blob: made from a template's image, copied, merged with others of its template, walked over,
+ * reset, destroyed, and its simple statistics read. SPDX-License-Identifier: MIT
  */
 #include "stats/blob.h"
 
 #include <stdlib.h>
 
 #include "kstat.h"
-#include "stats/static_histogram.h"
+#include "stats/abi.h"
 #include "stats/q.h"
+#include "stats/static_histogram.h"
 #include "stats/tdigest/tdigest.h"
 #include "stats/template.h"
 #include "stats/vss.h"
@@ -222,3 +223,182 @@ FETCH(sq32, s32q_t, VSD_DTYPE_Q_S32)
 FETCH(uq32, u32q_t, VSD_DTYPE_Q_U32)
 FETCH(sq64, s64q_t, VSD_DTYPE_Q_S64)
 FETCH(uq64, u64q_t, VSD_DTYPE_Q_U64)
+
+static int
+merge_value(int stype, unsigned dt, unsigned char *to, const unsigned char *from)
+{
+	uint64_t a = ks_ldval(to, dt), b = ks_ldval(from, dt);
+	int c, ret = 0;
+
+	if (stype == VS_STYPE_SUM && ks_dtypes[dt].is_q) {
+		ret = ks_q_add(dt, &a, b);
+	} else if (stype == VS_STYPE_SUM) {
+		a += b;
+	} else {
+		c = ks_hist_cmp(dt, b, a);
+		if (stype == VS_STYPE_MAX ? c > 0 : c < 0)
+			a = b;
+	}
+	if (ret == 0)
+		ks_stval(to, dt, a);
+	return ret;
+}
+
+static void
+merge_hist(unsigned char *to, const unsigned char *from, size_t dsz, unsigned dt)
+{
+	unsigned n = ks_hist_nbkts(dt, dsz);
+
+	ks_hist_count(to, dt, 0, ks_hist_oob(from, dt));
+	for (unsigned i = 0; i < n; i++)
+		ks_hist_count(to, dt, (size_t)(ks_hist_bkt(to, dt, i) - to) + ks_dtypes[dt].cntoff,
+		    ks_hist_cnt(from, dt, i));
+}
+
+static int
+merge_stat(unsigned dt, struct ks_vs *vs, const struct ks_vs *from, unsigned char *to,
+    const unsigned char *src)
+{
+	int ret = 0, errs = vs->errs + from->errs;
+
+	vs->errs = (uint8_t)(errs > UINT8_MAX ? UINT8_MAX : errs);
+	if ((from->flags & KS_VS_SET) == 0)
+		return 0;
+	switch (vs->stype) {
+	case VS_STYPE_HIST:
+		merge_hist(to, src, vs->dsz, vs->dtype);
+		break;
+	case VS_STYPE_TDGST:
+		ret = ks_tdgst_merge(to, src, vs->dtype);
+		break;
+	default:
+		ret = merge_value(vs->stype, dt, to, src);
+		break;
+	}
+	if (ret == 0)
+		vs->flags |= KS_VS_SET;
+	else
+		ks_vs_err(vs);
+	return ret;
+}
+
+int
+stats_blob_merge(struct statsblob *dst, const struct statsblob *src)
+{
+	const struct ks_sb *from = ks_sb(src);
+	struct ks_sb *to = ks_sb(dst);
+	uint32_t n;
+	int ret = 0;
+
+	if (!ks_sb_ok(to) || !ks_sb_ok(from) || to == from || !ks_sb_same_layout(to, from))
+		return EINVAL;
+	n = ks_sb_nvois(to);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ks_voi *voi = ks_sb_voi(to, i);
+
+		for (int st = VS_STYPE_SUM; voi->id >= 0 && st <= voi->maxstat; st++) {
+			struct ks_vs *vs = ks_sb_find_vs(to, voi, st);
+			int err;
+
+			if (vs == NULL)
+				continue;
+			err = merge_stat(voi->dtype, vs, ks_sb_vs(from, voi, st), ks_sb_data(to, vs),
+			    ks_sb_data(from, vs));
+			if (err != 0)
+				ret = err;
+		}
+	}
+	return ret;
+}
+
+/* Returns the next VOI from i on that is to be visited; n if there is none. */
+static uint32_t
+next_voi(const struct ks_sb *sb, uint32_t i, uint32_t n, bool all)
+{
+	while (i < n && !all && ks_sb_voi(sb, i)->id < 0)
+		i++;
+	return i;
+}
+
+static int
+next_stat(const struct ks_sb *sb, const struct ks_voi *voi, int st, bool all)
+{
+	while (st <= voi->maxstat && !all && ks_sb_vs(sb, voi, st)->stype < 0)
+		st++;
+	return st;
+}
+
+static struct sb_visit
+describe(const struct ks_sb *sb, uint32_t i, const struct ks_voi *voi, int st)
+{
+	struct sb_visit v = { .tplhash = sb->tplhash, .voi_id = (int16_t)i, .vs_stype = -1 };
+	const struct ks_vs *vs;
+
+	if (voi->id < 0) {
+		v.flags = SB_IT_NULLVOI | SB_IT_NULLVOISTAT;
+		return v;
+	}
+	vs = ks_sb_vs(sb, voi, st);
+	v.voi_dtype = voi->dtype;
+	v.vs_stype = (int8_t)st;
+	if (vs->stype < 0) {
+		v.flags = SB_IT_NULLVOISTAT;
+		return v;
+	}
+	v.vs_data = (struct voistatdata *)ks_sb_data(sb, vs);
+	v.vs_dsz = (int16_t)vs->dsz;
+	v.vs_errs = vs->errs;
+	v.vs_dtype = vs->dtype;
+	return v;
+}
+
+static int
+visit(struct statsblob *b, stats_blob_visitcb_t func, void *usrctx, bool all)
+{
+	const struct ks_sb *sb = ks_sb(b);
+	uint32_t n, i, next, first;
+
+	if (!ks_sb_ok(sb) || func == NULL)
+		return EINVAL;
+	n = ks_sb_nvois(sb);
+	first = next_voi(sb, 0, n, all);
+	for (i = first; i < n; i = next) {
+		const struct ks_voi *voi = ks_sb_voi(sb, i);
+		uint32_t flags = SB_IT_FIRST_VOISTAT;
+		int st, after, top = voi->id < 0 ? 0 : voi->maxstat;
+
+		next = next_voi(sb, i + 1, n, all);
+		st = voi->id < 0 ? 0 : next_stat(sb, voi, 0, all);
+		for (; st <= top; st = after, flags = 0) {
+			struct sb_visit v = describe(sb, i, voi, st);
+
+			after = voi->id < 0 ? 1 : next_stat(sb, voi, st + 1, all);
+			v.flags |= flags;
+			if (after > top)
+				v.flags |= SB_IT_LAST_VOISTAT;
+			if (i == first)
+				v.flags |= SB_IT_FIRST_VOI;
+			if (next >= n)
+				v.flags |= SB_IT_LAST_VOI;
+			if (i == first && (flags & SB_IT_FIRST_VOISTAT) != 0)
+				v.flags |= SB_IT_FIRST_CB;
+			if (next >= n && after > top)
+				v.flags |= SB_IT_LAST_CB;
+			if (func(&v, usrctx) != 0)
+				return 0;
+		}
+	}
+	return 0;
+}
+
+int
+stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx)
+{
+	return visit(sb, func, usrctx, false);
+}
+
+int
+stats_blob_visit_all(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx)
+{
+	return visit(sb, func, usrctx, true);
+}
