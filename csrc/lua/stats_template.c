@@ -14,7 +14,6 @@
 #include "lua/value.h"
 #include "stats/abi.h"
 #include "stats/q.h"
-#include "stats/sampling_rate.h"
 #include "stats/template.h"
 
 #define MAX_SPECS 8 /* statistics of one VOI; there are five kinds */

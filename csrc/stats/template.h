@@ -1,14 +1,16 @@
 /*
- * template.h - the process's list of templates. Templates are never freed and a slot's
- * pointer never changes; their contents do, under the lock. SPDX-License-Identifier: MIT
+ * template.h - the process's list of templates, and their sampling rates in text. Templates are never freed and a
+ * slot's pointer never changes; their contents do, under the lock. SPDX-License-Identifier: MIT
  */
 #ifndef STATS_TEMPLATE_H
 #define STATS_TEMPLATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stats/abi.h"
+#include "statsblob.h"
 
 struct statsblob_tpl {
 	char *name;
@@ -43,5 +45,16 @@ int ks_tpl_ensure_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name
 
 /* Returns the ABI's string hash, continued from h over n bytes. */
 uint32_t ks_tpl_hash32(uint32_t h, const void *p, size_t n);
+
+struct ks_rates {
+	struct stats_tpl_sample_rate *list; /* from malloc(), freed by its user */
+	int n;
+};
+
+/*
+ * Appends the rates in the text to *r, which must be zeroed. 0, or EINVAL, ESRCH, ENOMEM as in
+ * stats_tpl_sample_rates(); *r is incomplete then.
+ */
+int ks_rates_parse(const char *text, size_t len, struct ks_rates *r);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "stats/sampling_rate.h"
+#include "stats/template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
