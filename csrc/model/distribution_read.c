@@ -14,7 +14,7 @@
 #include "model/distribution.h"
 #include "model/histstat.h"
 #include "stats/abi.h"
-#include "stats/extent.h"
+#include "stats/static_histogram.h"
 
 /* --- histogram kstats --------------------------------------------------------------------- */
 

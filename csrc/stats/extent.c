@@ -1,5 +1,9 @@
-/* extent.c - see extent.h. SPDX-License-Identifier: MIT */
-#include "stats/extent.h"
+/*
+ * extent.c - which values each bucket of a static histogram holds. Buckets may overlap and come in any order; a value
+ * is counted in the last that holds it (ks_hist_slot), so that a bucket holds what its bounds say less what later
+ * buckets take: none, one or several ranges. SPDX-License-Identifier: MIT
+ */
+#include "stats/static_histogram.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,15 +3,15 @@
  *
  * The error of a digest is bounded in rank, by a number that depends on its centroids; statsblob.h
  * has a table of it. The error of a histogram is bounded in value: estimate and true value lie in the
- * same range of values (extent.h), so they differ by at most the width of that range.
+ * same range of values (static_histogram.h), so they differ by at most the width of that range.
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats/extent.h"
 #include "stats/abi.h"
 #include "stats/q.h"
+#include "stats/static_histogram.h"
 #include "stats/tdigest/tdigest.h"
 
 static double
