@@ -12,7 +12,6 @@
 #include "stats/static_histogram.h"
 #include "stats/tdigest/tdigest.h"
 #include "stats/template.h"
-#include "stats/vss.h"
 
 int64_t
 ks_sb_now(void)

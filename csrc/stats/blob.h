@@ -26,4 +26,10 @@ int ks_sb_update_int(const struct ks_sb *form, struct ks_sb *to, int32_t id, int
 int ks_sb_update_uint(const struct ks_sb *form, struct ks_sb *to, int32_t id, uint64_t v, bool rel);
 int ks_sb_update_dbl(const struct ks_sb *form, struct ks_sb *to, int32_t id, double v, bool rel);
 
+/*
+ * Returns the value that a SUM, MAX or MIN of data type dt starts with. ctl: the control bits of a Q
+ * type, else 0.
+ */
+uint64_t ks_vss_start(int stype, unsigned dt, unsigned ctl);
+
 #endif

@@ -1,8 +1,8 @@
 /*
  * vss.c - the helper constructors of simple statistics and digests; histograms have a file
- * of their own (histogram.c). SPDX-License-Identifier: MIT
+ * of their own (static_histogram.c). SPDX-License-Identifier: MIT
  */
-#include "stats/vss.h"
+#include "stats/blob.h"
 
 #include <stdlib.h>
 
