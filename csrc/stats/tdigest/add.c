@@ -4,7 +4,7 @@
  *
  * This is a merging t-digest. A new sample is appended to a list that waits in the links of
  * the nodes (nobody needs the links, because the nodes are kept in order) and in free nodes.
- * When the list is full, it is sorted (sort.c) and merged with the centroids (flush.c): each
+ * When the list is full, it is sorted (work.c) and merged with the centroids (flush.c): each
  * sample joins the nearer centroid if that does not become too wide. Then the ranks are cut
  * into cells by a scale function (scale.c), and neighbours whose middles fall into one cell
  * become one centroid. The work per sample is that of sorting one list and walking another;
