@@ -1,5 +1,5 @@
 /*
- * ioqueue.c - see ioqueue.h, and the queue functions of kstat_provider.h.
+ * ioqueue.c - see ioqueue.h, and the functions of kstat_provider.h for queues and event timers.
  * SPDX-License-Identifier: MIT
  */
 #include "model/ioqueue.h"
@@ -72,4 +72,34 @@ kstat_io_snapshot_at(const kstat_io_t *kiop, kstat_io_t *copy, hrtime_t t)
 	*copy = *kiop;
 	ks_queue_snapshot(copy, t);
 	return 0;
+}
+
+int
+kstat_timer_start_at(kstat_timer_t *kt, hrtime_t t)
+{
+	if (kt == NULL)
+		return ks_fail(EINVAL, "kstat_timer_start: no kstat_timer_t");
+	ks_timer_start(kt, t);
+	return 0;
+}
+
+int
+kstat_timer_stop_at(kstat_timer_t *kt, hrtime_t t)
+{
+	if (kt == NULL)
+		return ks_fail(EINVAL, "kstat_timer_stop: no kstat_timer_t");
+	ks_timer_stop(kt, t);
+	return 0;
+}
+
+int
+kstat_timer_start(kstat_timer_t *kt)
+{
+	return kstat_timer_start_at(kt, gethrtime());
+}
+
+int
+kstat_timer_stop(kstat_timer_t *kt)
+{
+	return kstat_timer_stop_at(kt, gethrtime());
 }

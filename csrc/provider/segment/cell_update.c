@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "model/ioqueue.h"
-#include "model/timer.h"
 #include "provider/segment/segment.h"
 
 /* --- finding what to change --------------------------------------------------------------------- */
