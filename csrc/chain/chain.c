@@ -13,7 +13,7 @@
 #include "chain/handle.h"
 #include "model/distribution.h"
 #include "model/histstat.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "model/shape.h"
 #include "source/sources.h"
 

@@ -17,7 +17,7 @@
 #include "lua/value.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "output/render.h"
 
 /* Reads and remembers it: state[1] of the kstat at index i. 0, or -1 with errno. */

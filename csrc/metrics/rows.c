@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "metrics/histogram.h"
 #include "metrics/naming.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 
 #define STEP_ENTRIES 1024  /* that one step looks at, */
 #define STEP_TIME 500000LL /* and ns that it takes at the most */

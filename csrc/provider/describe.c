@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "model/known_meta.h"
 #include "base/hash.h"
+#include "model/meta.h"
 #include "provider/provider.h"
 
 /* The unit that follows from a metatype and scale: "bytes", "ms", ... */

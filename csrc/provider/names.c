@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "provider/provider.h"
 
 static int

@@ -18,7 +18,7 @@
 #include "check.h"
 #include "kstat_blob.h"
 #include "model/blobstat.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "output/recorder.h"
 #include "output/render.h"
 #include "provider/blob_layout.h"

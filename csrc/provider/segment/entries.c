@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "provider/segment/space.h"
 
 /* What kstat_publish_latency() takes where nothing is given. */

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "model/meta.h"
 
 #define SUBSYSTEM_POINTER(name) &ks_linux_##name,
 static const struct ks_subsystem *const subsystems[KS_SUB_COUNT] = { KS_SUBSYSTEMS(SUBSYSTEM_POINTER) };

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "model/histstat.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "provider/segment/directory.h"
 
 #define MOST_METADATA (64u << 20) /* bytes of fields and strings of one file */

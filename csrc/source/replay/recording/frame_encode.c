@@ -8,7 +8,7 @@
 #include "base/varint.h"
 #include "model/blobstat.h"
 #include "model/decode.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "model/shape.h"
 #include "source/replay/recording/codec.h"
 
