@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "chain/chain.h"
 #include "metrics/histogram.h"
-#include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "provider/blob_layout.h"
 

@@ -1,9 +1,11 @@
-/* blob_histogram.c - see blob_histogram.h. SPDX-License-Identifier: MIT */
-#include "model/blob_histogram.h"
+/*
+ * blob_histogram.c - the histogram of a VOI of a statsblob, from the statistics of its kstat; see blobstat.h.
+ * SPDX-License-Identifier: MIT
+ */
+#include "model/blobstat.h"
 
 #include <string.h>
 
-#include "model/blobstat.h"
 #include "model/record.h"
 
 const char *

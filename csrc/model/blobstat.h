@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "kstat.h"
 #include "model/decode.h"
 #include "model/meta.h"
 #include "model/record.h"
@@ -103,5 +104,34 @@ const struct ks_blob_voi *ks_blobstat_vois(const void *table, size_t *n);
 
 /* Returns the metadata of a statistic, or NULL. It is valid in this thread until the next call. */
 const struct ks_meta *ks_blobstat_meta(const kstat_t *ksp, const char *stat);
+
+/* It points into the kstat's data. */
+struct ks_blob_histogram {
+	size_t n;                         /* buckets */
+	struct ks_value buckets, bounds;  /* INTS; INTS or STRS */
+	const char *bounds_name;          /* the statistic, which has the unit of the values */
+	const char *text;                 /* of bound `at`, where they are STRS */
+	size_t at;
+};
+
+/*
+ * Returns the name of the VOI's statistic with this ending and stores its value; NULL if there is none. The
+ * search begins at statistic number `from`, because the statistics of a VOI mostly lie side by side.
+ */
+const char *ks_blob_find(const kstat_t *ksp, const char *voi, size_t voi_len, const char *ending, uint32_t from,
+    struct ks_value *v);
+
+/*
+ * Fills *h. False if the kstat is no statsblob that was read, or the VOI has no histogram with bounds. `from`
+ * is as above.
+ */
+bool ks_blob_histogram_open(struct ks_blob_histogram *h, const kstat_t *ksp, const char *voi, size_t voi_len,
+    uint32_t from);
+
+/* Returns the number of values in bucket i < n. */
+uint64_t ks_blob_histogram_count(const struct ks_blob_histogram *h, size_t i);
+
+/* Stores the lower bound of bucket i < n: U64, or STRING. It is fast for ascending i. */
+void ks_blob_histogram_bound(struct ks_blob_histogram *h, size_t i, struct ks_value *v);
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "model/distribution.h"
 #include "model/histstat.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "model/blob_histogram.h"
 #include "model/blobstat.h"
 #include "model/histstat.h"
 #include "model/record.h"
