@@ -42,7 +42,7 @@ struct ks_only {
 	 */
 	bool plain;   /* they get no mark: whoever shows them says who publishes them */
 	bool machine; /* the machine's alone */
-	bool reserved; /* set at opening: of publishers only root, whose reserved modules are the machine's (reserved.h) */
+	bool reserved; /* set at opening: of publishers only root, whose reserved modules are the machine's (origin.h) */
 	bool published; /* what processes publish alone; of a capture everything */
 	const uint32_t *trusted; /* unless it is NULL: of published ones this user's, root's and those of these */
 	size_t ntrusted;

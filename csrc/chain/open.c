@@ -15,7 +15,7 @@
 #include "base/when.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
-#include "model/reserved.h"
+#include "model/origin.h"
 #include "provider/provider.h"
 #include "select/operand.h"
 #include "source/replay/replay.h"

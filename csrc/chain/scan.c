@@ -13,6 +13,7 @@
 #include "chain/bound.h"
 #include "chain/handle.h"
 #include "chain/rivals.h"
+#include "model/origin.h"
 #include "model/reserved.h"
 #include "source/sources.h"
 
@@ -126,7 +127,7 @@ scan_hears(const struct ks_scan *base, uint32_t uid)
 	return only->trusted != NULL ? KS_HEARS_NOT : KS_HEARS_STRANGER;
 }
 
-/* True if the chain is of the machine alone and this is published, or the other way round and root's own (reserved.h). */
+/* True if the chain is of the machine alone and this is published, or the other way round and root's own (origin.h). */
 static bool
 is_others(const struct ks_chain *chain, const struct ks_source *src, const struct ks_offer *offer)
 {

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/origin.h"
 #include "model/reserved.h"
+#include "source/source.h"
 #include "source/sources.h"
 
 #define LONGEST_URI (sizeof("kstat:") + 4 * KSTAT_STRLEN)

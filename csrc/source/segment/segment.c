@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/table.h"
-#include "model/reserved.h"
+#include "model/origin.h"
 #include "provider/segment/directory.h"
 #include "source/segment/segments.h"
 #include "source/sources.h"
@@ -119,7 +119,7 @@ user_of(const struct ks_seg_file *f)
 	return ((const struct ks_publisher *)(const void *)f->budget)->uid;
 }
 
-/* True if it is the machine's although a process publishes it: see reserved.h. */
+/* True if it is the machine's although a process publishes it: see origin.h. */
 static bool
 is_of_machine(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
