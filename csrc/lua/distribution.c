@@ -13,7 +13,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
-#include "model/otlp.h"
+#include "output/distribution.h"
 
 struct kstat_hist **
 ks_lua_newdistribution(lua_State *L)

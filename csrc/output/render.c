@@ -12,7 +12,7 @@
 #include "model/blobstat.h"
 #include "model/histstat.h"
 #include "model/record.h"
-#include "output/plot.h"
+#include "output/distribution.h"
 
 /* Output is written in pieces of about this size, so that a huge chain needs little memory. */
 #define PIECE 65536
