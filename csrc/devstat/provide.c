@@ -1,5 +1,6 @@
 /*
- * provide.c - a list of devices that this process counts itself, in order of priority.
+ * provide.c - the provider half of devstat: a list of devices that this process counts itself, in order of priority,
+ * and counting their transactions.
  *
  * The registry owns its entries. Entries of one priority form a queue, and there are few priorities, so the
  * cost of adding and removing does not depend on the number of devices.
@@ -177,4 +178,49 @@ devstat_registry_getdevs(devstat_registry_t *reg, struct statinfo *stats)
 	stats->tk_nin = stats->tk_nout = 0;
 	stats->snap_time = (long double)gethrtime() / 1e9L;
 	return ks_devinfo_set(stats->dinfo, reg->numdevs, reg->generation);
+}
+
+static struct bintime
+time_or_now(const struct bintime *now)
+{
+	return now != NULL ? *now : ks_bintime_of_ns(gethrtime());
+}
+
+void
+devstat_start_transaction(struct devstat *ds, const struct bintime *now)
+{
+	if (ds == NULL)
+		return;
+	ds->sequence1++;
+	if (ds->start_count == ds->end_count)
+		ds->busy_from = time_or_now(now);
+	ds->start_count++;
+	ds->sequence0++;
+}
+
+void
+devstat_end_transaction(struct devstat *ds, uint32_t bytes, devstat_tag_type tag_type,
+    devstat_trans_flags flags, const struct bintime *now, const struct bintime *then)
+{
+	struct bintime at, t;
+
+	if (ds == NULL || (unsigned)flags >= DEVSTAT_N_TRANS_FLAGS)
+		return;
+	at = time_or_now(now);
+	ds->sequence1++;
+	ds->bytes[flags] += bytes;
+	ds->operations[flags]++;
+	if ((unsigned)tag_type < DEVSTAT_TAG_NONE && !(ds->flags & DEVSTAT_NO_ORDERED_TAGS))
+		ds->tag_types[tag_type]++;
+	if (then != NULL) {
+		t = at;
+		ks_bintime_sub(&t, then);
+		ks_bintime_add(&ds->duration[flags], &t);
+	}
+	t = at;
+	ks_bintime_sub(&t, &ds->busy_from);
+	ks_bintime_add(&ds->busy_time, &t);
+	ds->busy_from = at;
+	ds->end_count++;
+	ds->sequence0++;
 }
