@@ -1,5 +1,5 @@
 /*
- * list.c - the list of devices that a chain holds.
+ * list.c - the list of devices that a chain holds: read, exchanged and freed.
  *
  * The memory of a struct devinfo is one block: a header, then the devices. It holds nothing
  * else, so that free(mem_ptr), which clients of the real library use, gives everything back.
@@ -319,4 +319,31 @@ int
 devstat_list_getdevs(devstat_list_t *list, struct statinfo *stats)
 {
 	return ks_devstat_list_read(list, stats, NULL);
+}
+
+void
+devstat_freedevs(struct devinfo *dinfo)
+{
+	if (dinfo == NULL)
+		return;
+	free(dinfo->mem_ptr);
+	memset(dinfo, 0, sizeof(*dinfo));
+}
+
+void
+devstat_free(void *p)
+{
+	free(p);
+}
+
+void
+devstat_swap(struct statinfo *current, struct statinfo *previous)
+{
+	struct statinfo t;
+
+	if (current == NULL || previous == NULL)
+		return;
+	t = *current;
+	*current = *previous;
+	*previous = t;
 }
