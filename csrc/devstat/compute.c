@@ -5,9 +5,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "devstat.h"
 #include "devstat/bintime.h"
-#include "devstat/errbuf.h"
+#include "devstat/device.h"
 
 #define DEFAULT_BLOCK_SIZE 512
 /* Shorter times count as 0: no clock is finer, and a division by far less would yield infinity. */

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "devstat/bintime.h"
-#include "devstat/match.h"
 #include "model/origin.h"
 #include "model/shape.h"
 

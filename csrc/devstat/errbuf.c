@@ -5,7 +5,7 @@
  * whose reserve for such storage is small.
  * SPDX-License-Identifier: MIT
  */
-#include "devstat/errbuf.h"
+#include "devstat/device.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -14,13 +14,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "devstat.h"
 
-/*
- * The text is not a thread-local variable, because the loader reserves little memory for those of modules
- * that are loaded late, as the Lua module is. The key's destructor is the C library's free(), so a thread may
- * outlive the module.
- */
+/* The destructor is the C library's free(), so a thread may outlive the module. */
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool have_key;

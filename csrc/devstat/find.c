@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "devstat.h"
-#include "devstat/errbuf.h"
+#include "devstat/device.h"
 
 struct devstat_index {
 	size_t n;

@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "devstat.h"
 #include "devstat/device.h"
-#include "devstat/errbuf.h"
-#include "devstat/snapshot.h"
 #include "model/origin.h"
 #include "model/shape.h"
 

@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 #include "chain/chain.h"
-#include "devstat.h"
-#include "devstat/errbuf.h"
-#include "devstat/snapshot.h"
+#include "devstat/device.h"
 
 static struct {
 	pthread_mutex_t lock;

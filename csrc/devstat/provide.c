@@ -12,10 +12,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "devstat.h"
 #include "devstat/bintime.h"
-#include "devstat/errbuf.h"
-#include "devstat/snapshot.h"
+#include "devstat/device.h"
 
 struct entry {
 	struct devstat ds; /* first, because the caller's pointer to it is one to the entry */

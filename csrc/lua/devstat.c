@@ -12,11 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "devstat.h"
 #include "devstat/bintime.h"
 #include "devstat/device.h"
-#include "devstat/match.h"
-#include "devstat/snapshot.h"
 #include "lua/compat.h"
 #include "lua/core.h"
 #include "lua/devstat.h"

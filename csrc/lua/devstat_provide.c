@@ -4,7 +4,7 @@
  * An entry belongs to its registry, which its associated table keeps. Finalizers run in any order at the end of a Lua
  * state, so that an entry asks the registry first whether it is still there. SPDX-License-Identifier: MIT
  */
-#include "devstat/snapshot.h"
+#include "devstat/device.h"
 #include "lua/core.h"
 #include "lua/devstat.h"
 #include "lua/error.h"

@@ -3,8 +3,7 @@
  */
 #include <string.h>
 
-#include "devstat.h"
-#include "devstat/match.h"
+#include "devstat/device.h"
 #include "lua/core.h"
 #include "lua/devstat.h"
 #include "lua/error.h"
