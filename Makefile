@@ -102,7 +102,7 @@ HTTP_SRC     := $(wildcard csrc/http/*.c) csrc/lua/http/module.c
 BPF_LIBS     := $(if $(shell command -v $(CLANG)),$(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null))
 BPF_SRC      := csrc/bpf/loader.c csrc/lua/bpf/module.c
 BPF_OBJECT   := $(BUILD)/obj/bpf/latency.bpf.o
-BPF_OBJ      := $(BUILD)/obj/model/exponential.o $(BUILD)/obj/lua54/check.o $(BUILD)/obj/lua54/compat.o
+BPF_OBJ      := $(BUILD)/obj/model/exponential.o $(BUILD)/obj/lua54/compat.o
 
 PAGE     := lua/kstat/page/text.lua
 
