@@ -13,8 +13,7 @@ int luaopen_kstat_core(struct lua_State *L);
 #define KS_LUA_PARTS(part) \
 	part(error)           /* error.c: failures that are not the script's */ \
 	part(value)           /* value.c: numbers and their text */ \
-	part(selector)        /* selector.c */ \
-	part(pattern)         /* pattern.c */ \
+	part(selector)        /* selector.c: selectors and patterns */ \
 	part(kstat)           /* kstat.c: one kstat, live or sampled */ \
 	part(kstat_values)    /* kstat_values.c: its statistics; after kstat.c */ \
 	part(directory)       /* directory.c: the names in one */ \
@@ -23,7 +22,7 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(find)            /* find.c: kstats of chains, samples and differences */ \
 	part(chain)           /* chain.c */ \
 	part(sample)          /* sample.c: samples and their differences */ \
-	part(ranking)         /* ranking.c: statistics in the order of a figure; after pattern.c */ \
+	part(ranking)         /* ranking.c: statistics in the order of a figure; after selector.c */ \
 	part(figures)         /* figures.c: some statistics of many kstats as tables */ \
 	part(render)          /* render.c: the formats of kstat(8) */ \
 	part(output)          /* output.c: flushing files */ \

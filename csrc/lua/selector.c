@@ -1,5 +1,5 @@
 /*
- * selector.c - compiled selectors as userdata, and the selections they make.
+ * selector.c - compiled selectors as userdata, the selections they make, and patterns.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -7,11 +7,13 @@
 
 #include "base/error.h"
 #include "chain/chain.h"
+#include "lua/compat.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 #include "select/operand.h"
+#include "select/pattern.h"
 
 #define SELECTION "kstat.selection"
 
@@ -280,6 +282,43 @@ selector_capture(lua_State *L)
 	return 1;
 }
 
+/* --- patterns, for text that is no kstat's header ------------------------------------------------------ */
+
+static int
+pattern_gc(lua_State *L)
+{
+	ks_pattern_free(luaL_checkudata(L, 1, KS_LUA_PATTERN));
+	return 0;
+}
+
+/* pattern(specifier) -> pattern | nil, message, errno: a glob or a /regular expression/. */
+static int
+pattern_new(lua_State *L)
+{
+	size_t n;
+	const char *text = luaL_checklstring(L, 1, &n);
+	struct ks_pattern *u = ks_lua_newuserdata(L, sizeof(*u));
+	struct ks_pattern p;
+
+	ks_lua_setmetatable(L, KS_LUA_PATTERN);
+	if (ks_pattern_compile(&p, text, n) != 0)
+		return ks_lua_fail(L);
+	*u = p;
+	return 1;
+}
+
+/* pattern:matches(text) -> whether it does */
+static int
+pattern_matches(lua_State *L)
+{
+	const struct ks_pattern *p = luaL_checkudata(L, 1, KS_LUA_PATTERN);
+	size_t n;
+	const char *text = luaL_checklstring(L, 2, &n);
+
+	lua_pushboolean(L, ks_pattern_match(p, text, n));
+	return 1;
+}
+
 void
 ks_lua_add_selector(lua_State *L)
 {
@@ -289,6 +328,7 @@ ks_lua_add_selector(lua_State *L)
 		{ "selector_limit", selector_limit },
 		{ "selector_trouble", selector_trouble },
 		{ "operand", split_operand },
+		{ "pattern", pattern_new },
 		{ NULL, NULL }
 	};
 	static const luaL_Reg meta[] = {
@@ -302,8 +342,13 @@ ks_lua_add_selector(lua_State *L)
 		{ "capture", selector_capture },
 		{ NULL, NULL }
 	};
+	static const luaL_Reg pattern_methods[] = {
+		{ "matches", pattern_matches },
+		{ NULL, NULL }
+	};
 
 	ks_lua_newtype(L, SELECTION, selection_gc, NULL, NULL);
 	ks_lua_newtype(L, KS_LUA_SELECTOR, selector_gc, meta, methods);
+	ks_lua_newtype(L, KS_LUA_PATTERN, pattern_gc, NULL, pattern_methods);
 	ks_lua_setfuncs(L, functions);
 }
