@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "model/illumos.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "model/raw_layout.h"
 #include "source/linux/devices.h"
 #include "source/linux/linux.h"
