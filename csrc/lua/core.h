@@ -16,15 +16,13 @@ int luaopen_kstat_core(struct lua_State *L);
 	part(selector)        /* selector.c: selectors and patterns */ \
 	part(kstat)           /* kstat.c: one kstat, live or sampled */ \
 	part(kstat_values)    /* kstat_values.c: its statistics; after kstat.c */ \
-	part(directory)       /* directory.c: the names in one */ \
-	part(own)             /* own.c: signals to processes that a screen shows, and what its user chose */ \
+	part(system)          /* system.c: directories, files, signals to processes */ \
 	part(find)            /* find.c: kstats of chains, samples and differences */ \
 	part(chain)           /* chain.c */ \
 	part(sample)          /* sample.c: samples and their differences */ \
 	part(ranking)         /* ranking.c: statistics in the order of a figure; after selector.c */ \
 	part(figures)         /* figures.c: some statistics of many kstats, and what I/O kstats counted */ \
 	part(render)          /* render.c: the formats of kstat(8) */ \
-	part(output)          /* output.c: flushing files */ \
 	part(stats)           /* stats.c: kstat.core.stats, statsblobs */ \
 	part(stats_template)  /* stats_template.c: the same, templates */ \
 	part(recorder)        /* recorder.c: writing recordings */ \
