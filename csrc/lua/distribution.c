@@ -2,8 +2,6 @@
  * distribution.c - what a histogram counted, as a value: it subtracts, merges, and knows its quantiles. It
  * never changes. SPDX-License-Identifier: MIT
  */
-#include "lua/distribution.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,6 +11,7 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
+#include "model/distribution.h"
 #include "output/distribution.h"
 
 struct kstat_hist **

@@ -11,11 +11,11 @@
 
 #include "chain/chain.h"
 #include "lua/core.h"
-#include "lua/distribution.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
 #include "model/blobstat.h"
+#include "model/distribution.h"
 #include "model/histstat.h"
 #include "model/meta.h"
 #include "output/render.h"

@@ -8,7 +8,7 @@
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/publish.h"
-#include "lua/stats.h"
+#include "lua/types.h"
 #include "provider/blob_memory.h"
 #include "provider/provider.h"
 

@@ -3,8 +3,6 @@
  * pointer to follow, nothing to free, and LuaJIT's FFI can be given it as it is.
  * SPDX-License-Identifier: MIT
  */
-#include "lua/stats.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +11,7 @@
 
 #include "lua/core.h"
 #include "lua/error.h"
+#include "lua/types.h"
 #include "lua/value.h"
 #include "stats/abi.h"
 #include "stats/q.h"

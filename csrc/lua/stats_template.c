@@ -10,7 +10,7 @@
 
 #include "lua/core.h"
 #include "lua/error.h"
-#include "lua/stats.h"
+#include "lua/types.h"
 #include "lua/value.h"
 #include "stats/abi.h"
 #include "stats/q.h"

@@ -31,6 +31,7 @@
 #define KS_LUA_DISTRIBUTION "kstat.distribution"
 #define KS_LUA_SELECTOR "kstat.selector"
 #define KS_LUA_PATTERN "kstat.pattern"
+#define KS_LUA_BLOB "kstat.blob"
 
 struct ks_lua_chain {
 	kstat_ctl_t *kc;         /* owned; NULL: closed */
@@ -136,5 +137,21 @@ int ks_lua_selectfrom(lua_State *L, const struct ks_lua_place *p, const struct k
  * 0 if the place has none; -1 with errno.
  */
 int ks_lua_resolve(const struct ks_lua_place *p, kstat_t *ksp, struct ks_delta *delta);
+
+/* --- distributions (distribution.c) -------------------------------------------------------------- */
+
+struct kstat_hist;
+
+/*
+ * Pushes nothing yet but room for a distribution, whose owner the userdata is: fill *room, or leave it NULL.
+ * Before anything is allocated, so that an error of Lua leaks nothing.
+ */
+struct kstat_hist **ks_lua_newdistribution(lua_State *L);
+
+/*
+ * Returns 1 if the distribution was made, else what ks_lua_fail() returns. The collector of garbage gets to know of its
+ * memory, which it does not count: without this a loop holds tens of thousands of old ones.
+ */
+int ks_lua_madedistribution(lua_State *L, const struct kstat_hist *d);
 
 #endif
