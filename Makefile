@@ -187,7 +187,7 @@ $(foreach lua,$(LUAS),$(eval $(call FURTHER_LUA,$(lua))))
 # installation and the rock take these from there.
 $(PAGE): web/embed web/page.html web/page.css $(wildcard web/*.js web/vendor/uplot/*)
 	$(call QUIET,PAGE) web/embed > $@.new && mv $@.new $@
-# The Lua half of the module and the scripts, compiled into the host; see csrc/host/modules.h.
+# The Lua half of the module and the scripts, compiled into the host; see csrc/host/host.h.
 LUA_FILES := $(sort $(PAGE) $(shell find lua/kstat -name '*.lua') $(wildcard scripts/*.lua))
 # What editors read of the module's functions, types and units; see doc/definitions.lua.
 DEFINITIONS := $(BUILD)/definitions

@@ -1,7 +1,7 @@
--- compile.lua - writes the C file that modules.h describes: lua5.4 csrc/host/compile.lua FILE... > modules.c, where
+-- compile.lua - writes the C file that host.h describes: lua5.4 csrc/host/compile.lua FILE... > modules.c, where
 -- each FILE lies below lua/ or scripts/. The compiled form has no line numbers and no names of locals, which are half
 -- of its size. A file that is newer than the executable is read instead, and has both. SPDX-License-Identifier: MIT
-local out = { '#include "host/modules.h"\n\n' }
+local out = { '#include "host/host.h"\n\n' }
 local entries = {}
 
 for i, path in ipairs(arg) do

@@ -102,4 +102,58 @@ void ks_script_listen(lua_State *L, struct ks_options *o);
 /* The loop that reads, runs and prints until the end of input. */
 void ks_interactive(lua_State *L, const struct ks_options *o);
 
+/* --- the Lua half of the module and the installed scripts, compiled ------------------------------------------ */
+
+/*
+ * They are compiled when the host is built, make a copied executable work alone, and spare a start the reading of their
+ * text, which takes longer than everything else that a single report does (`bench/run startup`).
+ */
+struct ks_module {
+	const char *name;  /* as require() takes it; a script is "scripts/NAME" */
+	const char *file;  /* its path below the directory of modules; a script's below share/kstat */
+	const char *about; /* what a script says of itself, without its name; "" for modules */
+	const unsigned char *code;
+	size_t size;
+};
+
+extern const struct ks_module ks_modules[]; /* a NULL name ends them; as compile.lua writes them */
+
+/*
+ * Makes require() take the modules from ks_modules, unless the file below `dir` is newer than the
+ * executable: whoever edits an installed file sees the effect at once. LPeg is there, too, if it is linked in.
+ */
+void ks_modules_install(lua_State *L, const char *dir);
+
+/* Pushes the installed script of that name under the same condition; returns false, and pushes nothing, otherwise. */
+bool ks_modules_script(lua_State *L, const char *name, const char *path);
+
+/* --- what signals do to a running script --------------------------------------------------------------------- */
+
+/*
+ * SIGINT and SIGTERM: an interval loop finishes its tick and ends, and the script continues after the
+ * loop; any other script is broken off. The second such signal kills the process. SIGPIPE has the same effect if
+ * standard output has no reader any more, but the exit status is 0; a script that writes to another broken pipe
+ * gets Lua's error result. SIGCONT: a loop whose deadline has passed starts a new cadence. While the terminal is
+ * in the mode of full-screen programs, each signal that ends or stops the process (SIGTSTP, SIGHUP, SIGQUIT,
+ * a second SIGINT) first restores the terminal.
+ */
+
+/* Installs the handlers, which break off the script that runs in L. */
+void ks_signal_start(lua_State *L);
+
+/* True if the error value at idx is the one that breaks a script off. */
+bool ks_signal_is_break(lua_State *L, int idx);
+
+/* For the prompt: forgets a SIGINT that came, so that the next one counts as the first. */
+void ks_signal_again(void);
+
+/* True if standard output is a pipe without a reader. */
+bool ks_signal_output_gone(void);
+
+/* The signal that broke the script off, or 0. */
+int ks_signal_broken_off(void);
+
+/* Ends the process as the signal would have, so that a calling shell sees it; for SIGPIPE with status 0. */
+void ks_signal_finish(int sig);
+
 #endif

@@ -22,7 +22,6 @@
 
 #include "base/buf.h"
 #include "host/host.h"
-#include "host/signal.h"
 #include "lua/wait.h"
 
 #define HISTORY_LINES 1000

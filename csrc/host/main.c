@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "host/host.h"
-#include "host/signal.h"
 
 /*
  * Writing to standard output may fail as late as at the end. A reader that went away is no failure, and a

@@ -14,8 +14,6 @@
 
 #include "base/buf.h"
 #include "host/host.h"
-#include "host/modules.h"
-#include "host/signal.h"
 #include "lua/core.h"
 #include "lua/error.h"
 

@@ -1,5 +1,5 @@
-/* signal.c - the handlers that signal.h describes. SPDX-License-Identifier: MIT */
-#include "host/signal.h"
+/* signal.c - the handlers that host.h describes. SPDX-License-Identifier: MIT */
+#include "host/host.h"
 
 #include <errno.h>
 #include <poll.h>
