@@ -8,19 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "http/address.h"
-#include "http/gzip.h"
+#include "http/request.h"
 
-#define LEAST_GZIP 1024 /* bytes of a body that is worth it */
-#define MOST_BODY 65536 /* bytes of a request's body, which is passed over */
-#define ROOM 2048       /* of a connection's memory, in which the head of an answer is made */
-#define PER_HEADER 128  /* bytes of it that the daemon needs for a header beside the header's text, and more */
+#define ROOM 2048 /* of a connection's memory, in which the head of an answer is made */
 
 /*
  * A request with parameters may take long. All of them together have SHARE of the time, so that what has no parameters
@@ -51,23 +47,6 @@ struct http_server {
 	struct http_request *waiting, **last; /* with parameters, in the order in which they came */
 	bool asks_clients, clients_may_lack; /* for certificates, see struct http_tls */
 	int64_t reserve, counted; /* ns of work that may be done, and the time when it was reckoned */
-};
-
-struct http_request {
-	struct http_server *server;
-	struct MHD_Connection *connection;
-	int64_t since;         /* when it began to wait */
-	struct http_request *next; /* whose headers are read, or that waits */
-	const char *sent;      /* the target in the daemon's memory */
-	size_t size;           /* of it, as it was sent */
-	bool begun;            /* the daemon has called with its header */
-	bool due;              /* it has waited, and it is its turn */
-	size_t passed;         /* bytes of its body */
-	enum MHD_Result result;
-	bool answered;
-	const char *path;      /* in `target`, decoded */
-	const char *query;     /* in `target`, as it was sent; "": none */
-	char target[];
 };
 
 /* --- clients ------------------------------------------------------------------------------------------- */
@@ -167,51 +146,18 @@ renew_client(struct http_server *server, struct MHD_Connection *connection)
 	append_client(server, c);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------ */
+/* --- the daemon's calls for a request ------------------------------------------------------------------ */
 
-/* Decodes %XX. Text that has a %00 stays as it was sent: its users would read it up to the NUL alone. */
-static void
-decode(char *text)
-{
-	if (strstr(text, "%00") == NULL)
-		(void)MHD_http_unescape(text);
-}
-
-/*
- * Called with the target of a request before the daemon looks at it; returns the request. `target` lies in the daemon's
- * memory, which it parses next. It gets to see no parameters: it would close connections without an answer if their
- * parameters did not fit its memory. A NUL ends them for it.
- */
 static void *
 on_target(void *arg, const char *target, struct MHD_Connection *connection)
 {
-	size_t skip = strncasecmp(target, "http://", 7) == 0 ? 7 : strncasecmp(target, "https://", 8) == 0 ? 8 : 0;
-	struct http_request *request = calloc(1, sizeof(*request) + strlen(target) + 2);
-	char *query = strchr(target, '?'), *to;
+	struct http_server *server = arg;
+	struct http_request *request = http_request_new(target, connection);
 
 	if (request != NULL) {
-		struct http_server *server = arg;
-
 		request->next = server->reading;
 		server->reading = request;
-		request->server = server;
-		request->connection = connection;
-		request->sent = target;
-		request->size = strlen(target);
-		request->path = to = request->target;
-		if (skip > 0) /* the absolute form: http://host:port/path */
-			skip += strcspn(target + skip, "/?");
-		if (target[skip] != '/' && skip > 0)
-			*to++ = '/';
-		strcpy(to, target + skip);
-		to = strchr(to, '?');
-		request->query = to != NULL ? to + 1 : "";
-		if (to != NULL)
-			*to = '\0';
-		decode(request->target);
 	}
-	if (query != NULL)
-		query[1] = '\0';
 	return request;
 }
 
@@ -238,185 +184,6 @@ on_end(void *arg, struct MHD_Connection *connection, void **request, enum MHD_Re
 	*request = NULL;
 }
 
-const char *
-http_path(const struct http_request *request)
-{
-	return request->path;
-}
-
-const char *
-http_header(const struct http_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
-}
-
-void
-http_each_parameter(const struct http_request *request, void (*each)(void *arg, const char *name, const char *value),
-    void *arg)
-{
-	for (const char *at = request->query; *at != '\0'; at += *at == '&') {
-		size_t n = strcspn(at, "&");
-		char pair[HTTP_MOST_HEADER];
-		char *value;
-
-		if (n > 0 && n < sizeof(pair)) {
-			memcpy(pair, at, n);
-			pair[n] = '\0';
-			for (char *plus = pair; (plus = strchr(plus, '+')) != NULL;)
-				*plus = ' ';
-			value = strchr(pair, '=');
-			if (value != NULL) {
-				*value++ = '\0';
-				decode(value);
-			}
-			decode(pair);
-			each(arg, pair, value);
-		}
-		at += n;
-	}
-}
-
-/* --- answers ------------------------------------------------------------------------------------------- */
-
-static void
-add_header(struct MHD_Response *r, const char *name, const char *value)
-{
-	if (value != NULL)
-		(void)MHD_add_response_header(r, name, value);
-}
-
-void
-http_answer(struct http_request *request, const struct http_answer *a)
-{
-	struct MHD_Response *r = NULL;
-	size_t length = a->length;
-	void *packed = NULL;
-
-	if (request->answered)
-		return;
-	request->answered = true;
-	if (length >= LEAST_GZIP && http_takes_gzip(http_header(request, MHD_HTTP_HEADER_ACCEPT_ENCODING)))
-		packed = http_gzip(a->body, a->length, &length);
-	if (packed != NULL)
-		r = MHD_create_response_from_buffer(length, packed, MHD_RESPMEM_MUST_FREE);
-	else
-		r = MHD_create_response_from_buffer(a->length, (void *)(uintptr_t)a->body, MHD_RESPMEM_MUST_COPY);
-	if (r == NULL) {
-		free(packed);
-		return;
-	}
-	add_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
-	add_header(r, "Content-Security-Policy", a->policy);
-	add_header(r, "X-Content-Type-Options", "nosniff");
-	add_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	add_header(r, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
-	if (packed != NULL)
-		add_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-	if (a->realm != NULL)
-		add_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, a->realm);
-	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		add_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	note_unread(request->server, request->connection, length);
-	request->result = MHD_queue_response(request->connection, a->status, r);
-	MHD_destroy_response(r);
-}
-
-/* --- what comes of a request --------------------------------------------------------------------------- */
-
-/* What is known of the headers of a request. */
-struct headers {
-	unsigned hosts, lengths, encodings, odd, unknown;
-	size_t size;
-	const char *end;  /* the NUL behind the last value, or the version: the daemon put it in the place of a line's end */
-	unsigned newline; /* how many bytes a line's end has */
-	bool has_nul;
-};
-
-/* Whether there is more between two lines than the end of the first: a NUL of the client's own has cut it off. */
-static bool
-has_rest(const char *end, const char *next)
-{
-	for (const char *p = end; next > end && next - end < HTTP_MOST_HEADER && p < next; p++) {
-		if (*p != '\0' && strchr(" \t\r\n", *p) == NULL)
-			return true;
-	}
-	return false;
-}
-
-static enum MHD_Result
-count_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct headers *h = arg;
-
-	(void)kind;
-	value = value != NULL ? value : "";
-	h->hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
-	h->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
-	h->odd += strpbrk(name, " \t") != NULL;
-	if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
-		h->encodings++;
-		h->unknown += strcasecmp(value, "chunked") != 0;
-	}
-	if (h->newline == 0)
-		h->newline = name - h->end == 2 ? 2 : 1;
-	h->has_nul |= has_rest(h->end, name);
-	h->end = value + strlen(value);
-	h->size += strlen(name) + strlen(value) + PER_HEADER;
-	return MHD_YES;
-}
-
-/* Counts the headers. Behind the last one are the end of its line and that of an empty line in the daemon's memory. */
-static struct headers
-look_at_headers(const struct http_request *request, const char *version)
-{
-	struct headers h = { .size = request->size, .end = version + strlen(version),
-		.has_nul = has_rest(request->sent + request->size, version) };
-
-	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &h);
-	if (h.newline != 0)
-		h.has_nul |= has_rest(h.end, h.end + 2 * h.newline);
-	return h;
-}
-
-/* Whether a header says that the body is too long to be passed over. */
-static bool
-is_long(const struct http_request *request)
-{
-	const char *length = http_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
-
-	return length != NULL && strtoull(length, NULL, 10) > MOST_BODY;
-}
-
-/* Answers with a line; what follows on the connection, such as a body, is not read. */
-static enum MHD_Result
-refuse(struct http_request *request, unsigned status, const char *line)
-{
-	http_answer(request, &(struct http_answer){ .status = status, .type = "text/plain", .body = line,
-	    .length = strlen(line) });
-	return request->result;
-}
-
-/*
- * Answers with a status alone, past the daemon, which has no memory for an answer or would make a wrong one. It closes
- * the connection then.
- */
-static enum MHD_Result
-refuse_directly(const struct http_request *request, const char *status)
-{
-	const union MHD_ConnectionInfo *tls;
-	const union MHD_ConnectionInfo *info;
-	char text[128];
-	int n = snprintf(text, sizeof(text), "HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", status);
-
-	tls = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-	info = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info != NULL && (tls == NULL || tls->tls_session == NULL)) {
-		(void)send(info->connect_fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
-		(void)shutdown(info->connect_fd, SHUT_WR);
-	}
-	return MHD_NO;
-}
-
 /*
  * The daemon's lines. libmicrohttpd 0.9.75 answers a bad Content-Length with two heads, and says so here before: if it
  * reads one request, that is the one.
@@ -428,34 +195,8 @@ on_line(void *arg, const char *line, va_list values)
 
 	(void)values;
 	if (strstr(line, "Content-Length' header") != NULL && server->reading != NULL && server->reading->next == NULL)
-		(void)refuse_directly(server->reading, strncmp(line, "Too large", 9) == 0 ? "413 Content Too Large" :
+		(void)http_refuse_directly(server->reading, strncmp(line, "Too large", 9) == 0 ? "413 Content Too Large" :
 		    "400 Bad Request");
-}
-
-/* Looks at the header of a request, and refuses what HTTP/1.1 forbids and what is not offered here. */
-static enum MHD_Result
-begin(struct http_request *request, const char *method, const char *version)
-{
-	struct headers h = look_at_headers(request, version);
-
-	if (h.size > HTTP_MOST_HEADER)
-		return refuse_directly(request, request->size > HTTP_MOST_HEADER / 2 ? "414 URI Too Long" :
-		    "431 Request Header Fields Too Large");
-	if (h.has_nul)
-		return refuse(request, MHD_HTTP_BAD_REQUEST, "a request has no NUL\n");
-	if (h.hosts > 1 || (h.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0))
-		return refuse(request, MHD_HTTP_BAD_REQUEST, "a request has one header Host\n");
-	if (h.lengths + h.encodings > 1)
-		return refuse(request, MHD_HTTP_BAD_REQUEST, "a body has one length\n");
-	if (h.unknown > 0)
-		return refuse(request, MHD_HTTP_NOT_IMPLEMENTED, "the only transfer encoding here is chunked\n");
-	if (h.odd > 0)
-		return refuse(request, MHD_HTTP_BAD_REQUEST, "the name of a header has no spaces\n");
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n");
-	if (is_long(request))
-		return refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "a body is too long\n");
-	return MHD_YES;
 }
 
 /* --- requests that wait -------------------------------------------------------------------------------- */
@@ -516,27 +257,22 @@ turn_in(struct http_server *server)
 	return wait <= 0 ? 0 : (int)(wait / 1000000) + 1;
 }
 
+/* Goes on with a request, of which its header, a part of its body, or its end has come. */
 static enum MHD_Result
-on_request(void *arg, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
-    const char *upload, size_t *upload_size, void **context)
+go_on(struct http_server *server, struct http_request *request, const char *method, const char *version,
+    size_t *upload_size)
 {
-	struct http_server *server = arg;
-	struct http_request *request = *context;
 	int64_t start;
 
-	(void)path;
-	(void)upload;
-	if (request == NULL) /* memory lacked */
-		return MHD_NO;
 	if (!request->begun) { /* this call has the header alone */
 		request->begun = true;
 		remove_reading(server, request);
-		return begin(request, method, version);
+		return http_check(request, method, version);
 	}
 	if (*upload_size > 0) {
 		request->passed += *upload_size;
 		*upload_size = 0;
-		return request->passed <= MOST_BODY ? MHD_YES : MHD_NO;
+		return request->passed <= HTTP_MOST_BODY ? MHD_YES : MHD_NO;
 	}
 	if (request->query[0] != '\0' && !request->due) {
 		wait_for_turn(server, request);
@@ -544,15 +280,33 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 	}
 	if (request->due && is_gone(request))
 		return MHD_NO;
-	renew_client(server, connection);
-	if (server->asks_clients && !http_tls_trusts(connection, server->clients_may_lack))
-		return refuse(request, MHD_HTTP_FORBIDDEN, "a client needs a certificate by the authority of this server\n");
+	renew_client(server, request->connection);
+	if (server->asks_clients && !http_tls_trusts(request->connection, server->clients_may_lack))
+		return http_refuse(request, MHD_HTTP_FORBIDDEN,
+		    "a client needs a certificate by the authority of this server\n");
 	start = now();
 	server->handler(server->arg, request);
 	server->reserve -= request->due ? now() - start : 0;
 	if (!request->answered)
-		return refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer failed\n");
+		return http_refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "the answer failed\n");
 	return request->result;
+}
+
+static enum MHD_Result
+on_request(void *arg, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
+    const char *upload, size_t *upload_size, void **context)
+{
+	struct http_request *request = *context;
+	enum MHD_Result result;
+
+	(void)path;
+	(void)upload;
+	if (request == NULL) /* memory lacked */
+		return MHD_NO;
+	result = go_on(arg, request, method, version, upload_size);
+	if (request->answered)
+		note_unread(arg, connection, request->unread);
+	return result;
 }
 
 /* --- the server ---------------------------------------------------------------------------------------- */
