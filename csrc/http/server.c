@@ -1,10 +1,12 @@
 /* server.c - see server.h. SPDX-License-Identifier: MIT */
 #include "http/server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "http/address.h"
 #include "http/request.h"
 
 #define ROOM 2048 /* of a connection's memory, in which the head of an answer is made */
@@ -309,11 +310,62 @@ on_request(void *arg, struct MHD_Connection *connection, const char *path, const
 	return result;
 }
 
+/* --- addresses, as people write them ------------------------------------------------------------------- */
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in ip4;
+	struct sockaddr_in6 ip6;
+};
+
+/* Parses "127.0.0.1:9105", "[::1]:9105", or ":9105", which is any address. False if it is none of these. */
+static bool
+parse_address(const char *text, union address *a)
+{
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN + 2], *end;
+	size_t n = colon != NULL ? (size_t)(colon - text) : 0;
+	unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+
+	memset(a, 0, sizeof(*a));
+	if (text[0] == ':' && colon == text && text[1] >= '0' && text[1] <= '9' && *end == '\0' && port <= 65535) {
+		a->ip6.sin6_family = AF_INET6;
+		a->ip6.sin6_port = htons((uint16_t)port);
+		return true;
+	}
+	if (colon == NULL || n == 0 || n > sizeof(host) - 1 || colon[1] < '0' || colon[1] > '9' || *end != '\0' ||
+	    port > 65535)
+		return false;
+	if (text[0] == '[' && text[n - 1] == ']') {
+		memcpy(host, text + 1, n - 2);
+		host[n - 2] = '\0';
+		a->ip6.sin6_family = AF_INET6;
+		a->ip6.sin6_port = htons((uint16_t)port);
+		return inet_pton(AF_INET6, host, &a->ip6.sin6_addr) == 1;
+	}
+	memcpy(host, text, n);
+	host[n] = '\0';
+	a->ip4.sin_family = AF_INET;
+	a->ip4.sin_port = htons((uint16_t)port);
+	return inet_pton(AF_INET, host, &a->ip4.sin_addr) == 1;
+}
+
+int
+http_is_loopback(const char *address)
+{
+	union address a;
+
+	if (!parse_address(address, &a))
+		return -1;
+	return a.any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.ip6.sin6_addr) != 0 :
+	    ntohl(a.ip4.sin_addr.s_addr) >> 24 == 127;
+}
+
 /* --- the server ---------------------------------------------------------------------------------------- */
 
 /* Starts a daemon at an address, or with a socket that listens, which it then owns; -1: none. */
 static struct MHD_Daemon *
-start_daemon(struct http_server *server, const union http_address *a, int fd, const struct http_tls *tls)
+start_daemon(struct http_server *server, const union address *a, int fd, const struct http_tls *tls)
 {
 	bool is_any6 = a->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->ip6.sin6_addr);
 	struct MHD_OptionItem listening[] = { { fd >= 0 ? MHD_OPTION_LISTEN_SOCKET : MHD_OPTION_SOCK_ADDR, fd,
@@ -342,7 +394,7 @@ start_daemon(struct http_server *server, const union http_address *a, int fd, co
 
 /* The same; ":PORT" is all addresses of IPv4 where the machine has no IPv6. */
 static void
-start_at(struct http_server *server, union http_address *a, const char *address, const struct http_tls *tls)
+start_at(struct http_server *server, union address *a, const char *address, const struct http_tls *tls)
 {
 	in_port_t port = a->any.sa_family == AF_INET6 ? a->ip6.sin6_port : 0;
 
@@ -369,14 +421,14 @@ http_open(const char *address, const struct http_tls *tls, http_handler *handler
 	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
 	struct http_server *server;
 	struct rlimit files;
-	union http_address a;
+	union address a;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < HTTP_LEAST_FILES) {
 		snprintf(why, size, "only %u open files are allowed here, and %d are needed (ulimit -n)",
 		    (unsigned)files.rlim_cur, HTTP_LEAST_FILES);
 		return NULL;
 	}
-	if (!http_address_parse(address, &a)) {
+	if (!parse_address(address, &a)) {
 		snprintf(why, size, "'%s' is no address: 127.0.0.1:9105 and [::1]:9105 are", address);
 		return NULL;
 	}
@@ -429,7 +481,7 @@ const char *
 http_renew(struct http_server *server, const struct http_tls *tls)
 {
 	const char *wrong = tls != NULL ? http_tls_wrong(tls) : NULL;
-	union http_address a = { .any = { .sa_family = AF_UNSPEC } };
+	union address a = { .any = { .sa_family = AF_UNSPEC } };
 	socklen_t n = sizeof(a);
 	int old, fd;
 	struct MHD_Daemon *daemon;
