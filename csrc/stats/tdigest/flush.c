@@ -54,6 +54,35 @@ append(struct ks_tdgst_item *it, int64_t m)
 	return it + 1;
 }
 
+/* Samples as they are read, and what sorting has to know of them. */
+struct reading {
+	int64_t *to;
+	int64_t least, greatest;
+	uint64_t bits; /* that any of them has */
+};
+
+KS_TDGST_INLINE void
+read_sample(struct reading *r, int64_t m)
+{
+	r->least = m < r->least ? m : r->least;
+	r->greatest = m > r->greatest ? m : r->greatest;
+	r->bits |= (uint64_t)m;
+	*r->to++ = m;
+}
+
+/* The m of the sample in a place among the links. */
+KS_TDGST_INLINE int64_t
+sample_in_link(const void *td, int kind, enum ks_tdgst_mode mode, size_t place, unsigned shift)
+{
+	uint64_t link;
+
+	if (TD_LITTLE && kind == KS_TDGST64 && mode == KS_TDGST_FIX) {
+		memcpy(&link, td_cnode(td, kind, place), sizeof(link));
+		return (int64_t)(link << 16 | 1); /* six bytes, times 2^16 */
+	}
+	return td_inlink(td, kind, mode, place) * (INT64_C(1) << shift) + 1;
+}
+
 /*
  * Stores the address of the waiting samples, and m if w is 1, in *sorted: in ascending order, with INT64_MAX
  * behind them. Returns how many there are.
@@ -62,69 +91,48 @@ KS_TDGST_INLINE size_t
 samples(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
     int64_t m, uint64_t w, int64_t **sorted)
 {
-	uint64_t u;
-	size_t left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), i;
-	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), links = td_inlinks(kind, mode, max);
-	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), places;
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), cur = (uint16_t)td_get6(td, kind, TD_CUR);
+	size_t places = td_places(kind, mode, cur, max), links = td_inlinks(kind, mode, max);
+	size_t place = (size_t)(-2 - td_get6(td, kind, TD_ROOT)), n;
 	unsigned shift = sample_shift(td, kind, mode);
 	const ptrdiff_t half = kind == KS_TDGST64 ? 8 : 4;
-	const uint8_t *p;
-	int64_t *s = wk->sort[0], *to = s, v, min = INT64_MAX, most = INT64_MIN, bits = 0;
+	const uint8_t *in_node;
+	struct reading r = { wk->sort[0], INT64_MAX, INT64_MIN, 0 };
 
-	if (w == 1) {
-		min = most = bits = m;
-		*to++ = m;
-	}
-	/*
-	 * The latest samples come first: those in links, then two in each free node, from the last node
-	 * down.
-	 */
-	places = td_places(kind, mode, cur, max);
+	if (w == 1)
+		read_sample(&r, m);
+	/* The latest come first: those in links, then two in each free node, from the last node down. */
 	links = places < links ? places : links;
-	for (i = left; i < links; i++) {
-		if (TD_LITTLE && kind == KS_TDGST64 && mode == KS_TDGST_FIX) {
-			memcpy(&u, td_cnode(td, kind, i), sizeof(u));
-			v = (int64_t)(u << 16 | 1); /* six bytes, times 2^16 */
-		} else {
-			v = td_inlink(td, kind, mode, i) * (INT64_C(1) << shift) + 1;
-		}
-		min = v < min ? v : min;
-		most = v > most ? v : most;
-		bits |= v;
-		*to++ = v;
+	for (; place < links; place++)
+		read_sample(&r, sample_in_link(td, kind, mode, place, shift));
+	place -= links;
+	in_node = (const uint8_t *)td + td_place_at(kind, place, max);
+	for (; place + links < places; place++) {
+		read_sample(&r, td_infree(in_node, kind) * (INT64_C(1) << shift) + 1);
+		in_node += (place & 1) == 0 ? half : -half - (ptrdiff_t)td_nodesize(kind);
 	}
-	i -= links;
-	p = (const uint8_t *)td + td_place_at(kind, i, max);
-	for (; i + links < places; i++) {
-		v = td_infree(p, kind) * (INT64_C(1) << shift) + 1;
-		p += (i & 1) == 0 ? half : -half - (ptrdiff_t)td_nodesize(kind);
-		min = v < min ? v : min;
-		most = v > most ? v : most;
-		bits |= v;
-		*to++ = v;
-	}
-	i = (size_t)(to - s);
+	n = (size_t)(r.to - wk->sort[0]);
 	/* Distances are multiples of the values' lowest bit; all have the flag. */
-	s = ks_tdgst_sort(s, wk->sort[1], wk->bucket, i, min, most,
-	    (unsigned)__builtin_ctzll(((uint64_t)bits & ~UINT64_C(1)) | UINT64_C(1) << 62));
-	s[i] = INT64_MAX;
-	*sorted = s;
-	return i;
+	*sorted = ks_tdgst_sort(wk->sort[0], wk->sort[1], wk->bucket, n, r.least, r.greatest,
+	    (unsigned)__builtin_ctzll((r.bits & ~UINT64_C(1)) | UINT64_C(1) << 62));
+	(*sorted)[n] = INT64_MAX;
+	return n;
 }
 
+/* As ks_tdgst_gather() of an array, with w more samples of value m. */
 KS_TDGST_INLINE size_t
 gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
     int64_t m, uint64_t w)
 {
 	struct ks_tdgst_item *it = wk->item, node;
-	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), i;
+	size_t cur = (uint16_t)td_get6(td, kind, TD_CUR), n;
 	unsigned extra = td_extra(mode);
-	int64_t *s, *to;
+	int64_t *s, *end;
 
-	i = samples(td, kind, mode, wk, m, w, &s);
-	to = s + i;
+	n = samples(td, kind, mode, wk, m, w, &s);
+	end = s + n;
 	it->m = INT64_MIN; /* before the first, and even: nothing joins it */
-	for (i = 0; i < cur; i++) {
+	for (size_t i = 0; i < cur; i++) {
 		node = td_load(td_cnode(td, kind, i), kind, extra);
 		while (*s < node.m)
 			it = append(it, *s++);
@@ -133,15 +141,15 @@ gather(const void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_
 		else
 			*++it = node;
 	}
-	while (s < to)
+	while (s < end)
 		it = append(it, *s++);
-	i = (size_t)(it - wk->item);
-	if (w > 1) {
-		for (it++, i++; it[-1].m > m; it--)
+	n = (size_t)(it - wk->item);
+	if (w > 1) { /* these are one item, which goes to its place from the end */
+		for (it++, n++; it[-1].m > m; it--)
 			it[0] = it[-1];
 		*it = (struct ks_tdgst_item){ m, w };
 	}
-	return i;
+	return n;
 }
 
 /* --- compressing --- */
@@ -528,48 +536,83 @@ keep_above(const void *td, int kind, enum ks_tdgst_mode mode, const int64_t *s, 
 	return kept;
 }
 
+/* Samples that are not merged and wait again, the last one of the array as the one that came last. */
+struct kept {
+	int64_t *m;
+	size_t n;
+};
+
+/* Merges each sample with the nearest node, where there are inexact nodes. Returns how many items there are then. */
+KS_TDGST_INLINE size_t
+merge_by_value(void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk, int64_t m,
+    struct kept *kept)
+{
+	uint64_t total = total_weight(td, kind, 1);
+	int64_t *s;
+	size_t n = samples(td, kind, mode, wk, m, 1, &s);
+
+	kept->n = keep_above(td, kind, mode, s, n);
+	kept->m = s + (n - kept->n);
+	ks_tdgst_count_compression(td, kind);
+	return absorb(td, kind, mode, s, kept->m, kept->n, wk->item + 1, total);
+}
+
+/* Makes one list of nodes and samples, and compresses it if it must be. Returns how many items there are then. */
+KS_TDGST_INLINE size_t
+merge_by_rank(void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk, int64_t m, uint64_t w,
+    struct kept *kept)
+{
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), n = gather(td, kind, mode, wk, m, w);
+	struct ks_tdgst_item *it = wk->item + 1;
+	uint64_t total, weight;
+
+	kept->m = wk->sort[0];
+	kept->n = 0;
+	if (!ks_tdgst_must_compress(it, n, max))
+		return n;
+	total = total_weight(td, kind, w);
+	for (size_t items = w == 1 ? kept_items(it, n, td_keep(kind, mode, max), &weight) : 0; items > 0; items--) {
+		n--;
+		for (weight = it[n].w; weight > 0; weight--)
+			kept->m[kept->n++] = it[n].m;
+	}
+	ks_tdgst_count_compression(td, kind);
+	return ks_tdgst_compress(it, n, total, max, kept->n, td_target(max));
+}
+
+/* Stores the samples that were not merged in an array in which none waits. */
+KS_TDGST_INLINE void
+wait_again(void *td, int kind, enum ks_tdgst_mode mode, const struct kept *kept)
+{
+	size_t max = (uint16_t)td_get6(td, kind, TD_MAX);
+	size_t room = (size_t)(-2 - td_get6(td, kind, TD_ROOT)) - kept->n;
+	unsigned shift = sample_shift(td, kind, mode);
+
+	for (size_t i = 0; i < kept->n; i++)
+		td_wait(td, kind, mode, room + i, max, (kept->m[kept->n - 1 - i] - 1) >> shift);
+	td_put6(td, kind, TD_ROOT, (int16_t)(-2 - (int)room));
+}
+
 KS_TDGST_INLINE void
 flush_with(void *td, int kind, enum ks_tdgst_mode mode, const struct ks_tdgst_work *wk,
     int64_t m, uint64_t w)
 {
-	size_t max = (uint16_t)td_get6(td, kind, TD_MAX), n, i, kept = 0, left;
-	unsigned ctl = td_ctl(td, kind), extra = td_extra(mode), shift;
-	int64_t *s;
-	uint64_t total, j;
+	unsigned ctl = td_ctl(td, kind), extra = td_extra(mode);
+	struct kept kept;
+	size_t n;
 
 	if (w == 0 && td_nwaiting(td, kind) == 0)
 		return;
 	if (td_smplcnt(td, kind) > td_limit(kind) - w)
 		make_room(td, kind, w);
-	if (w == 1 && max >= KS_TDGST_ENDS && has_inexact(td, kind)) {
-		total = total_weight(td, kind, w);
-		n = samples(td, kind, mode, wk, m, w, &s);
-		kept = keep_above(td, kind, mode, s, n);
-		s += n - kept;
-		n = absorb(td, kind, mode, s - (n - kept), s, kept, wk->item + 1, total);
-		ks_tdgst_count_compression(td, kind);
-	} else {
-		n = gather(td, kind, mode, wk, m, w);
-		s = wk->sort[0];
-		if (ks_tdgst_must_compress(wk->item + 1, n, max)) {
-			total = total_weight(td, kind, w);
-			i = w != 1 ? 0 : kept_items(wk->item + 1, n, td_keep(kind, mode, max), &j);
-			n -= i;
-			for (; i > 0; i--)
-				for (j = wk->item[n + i].w; j > 0; j--)
-					s[kept++] = wk->item[n + i].m;
-			n = ks_tdgst_compress(wk->item + 1, n, total, max, kept, td_target(max));
-			ks_tdgst_count_compression(td, kind);
-		}
-	}
-	for (i = 0; i < n; i++)
+	if (w == 1 && (uint16_t)td_get6(td, kind, TD_MAX) >= KS_TDGST_ENDS && has_inexact(td, kind))
+		n = merge_by_value(td, kind, mode, wk, m, &kept);
+	else
+		n = merge_by_rank(td, kind, mode, wk, m, w, &kept);
+	for (size_t i = 0; i < n; i++)
 		td_store(td_node(td, kind, i), kind, extra, wk->item[i + 1], ctl);
 	ks_tdgst_set_array(td, kind, n);
-	shift = sample_shift(td, kind, mode);
-	left = (size_t)(-2 - td_get6(td, kind, TD_ROOT)) - kept;
-	for (i = 0; i < kept; i++)
-		td_wait(td, kind, mode, left + i, max, (s[kept - 1 - i] - 1) >> shift);
-	td_put6(td, kind, TD_ROOT, (int16_t)(-2 - (int)left));
+	wait_again(td, kind, mode, &kept);
 }
 
 /* The usual cases have code of their own. */
