@@ -6,39 +6,17 @@
 /* The types of the wire. */
 enum { VARINT = 0, FIXED64 = 1, LENGTH = 2 };
 
-#define VARINT_MAX 10 /* bytes of a number */
-
-static size_t
-put_varint(char *to, uint64_t v)
-{
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		to[n++] = (char)(v | 0x80);
-	to[n++] = (char)v;
-	return n;
-}
-
-void
-ks_pb_varint(struct ks_buf *b, uint64_t v)
-{
-	char *to = ks_buf_room(b, VARINT_MAX);
-
-	if (to != NULL)
-		b->len += put_varint(to, v);
-}
-
 static void
 add_tag(struct ks_buf *b, unsigned field, unsigned type)
 {
-	ks_pb_varint(b, field << 3 | type);
+	ks_varint_put(b, field << 3 | type);
 }
 
 void
 ks_pb_add(struct ks_buf *b, unsigned field, uint64_t v)
 {
 	add_tag(b, field, VARINT);
-	ks_pb_varint(b, v);
+	ks_varint_put(b, v);
 }
 
 void
@@ -68,7 +46,7 @@ void
 ks_pb_bytes(struct ks_buf *b, unsigned field, const void *p, size_t n)
 {
 	add_tag(b, field, LENGTH);
-	ks_pb_varint(b, n);
+	ks_varint_put(b, n);
 	ks_buf_add(b, p, n);
 }
 
@@ -84,13 +62,13 @@ ks_pb_begin(struct ks_buf *b, unsigned field)
 void
 ks_pb_end(struct ks_buf *b, size_t start)
 {
-	char length[VARINT_MAX];
+	char length[KS_VARINT_MAX];
 	size_t n, bytes;
 
 	if (b->failed)
 		return;
 	n = b->len - start;
-	bytes = put_varint(length, n);
+	bytes = ks_varint_write(length, n);
 	if (bytes > 1) {
 		if (ks_buf_room(b, bytes - 1) == NULL)
 			return;

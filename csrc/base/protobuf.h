@@ -1,6 +1,7 @@
 /*
  * protobuf.h - fields of protocol buffers, appended to a buffer. A message within a message is begun and ended: its length
- * is put before it at the end, so that nobody needs to know it in advance. SPDX-License-Identifier: MIT
+ * is put before it at the end, so that nobody needs to know it in advance. Numbers without a field, and
+ * signed ones, are those of varint.h. SPDX-License-Identifier: MIT
  */
 #ifndef BASE_PROTOBUF_H
 #define BASE_PROTOBUF_H
@@ -8,17 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-
-/* Appends a number in base 128, without a field. */
-void ks_pb_varint(struct ks_buf *b, uint64_t v);
-
-/* Returns a signed number as the types sint32 and sint64 have it: small amounts are small numbers. */
-static inline uint64_t
-ks_pb_zigzag(int64_t v)
-{
-	return ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0);
-}
+#include "base/varint.h"
 
 /* Appends a field of the types uint32, uint64, int64 (as its bits), bool or enum. */
 void ks_pb_add(struct ks_buf *b, unsigned field, uint64_t v);

@@ -12,19 +12,25 @@
 
 #define KS_VARINT_MAX 10 /* bytes of the longest integer */
 
+/* Writes an integer, KS_VARINT_MAX bytes at most, and returns how many. */
+static inline size_t
+ks_varint_write(char *to, uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		to[n++] = (char)(v | 0x80);
+	to[n++] = (char)v;
+	return n;
+}
+
 static inline void
 ks_varint_put(struct ks_buf *b, uint64_t v)
 {
-	unsigned char *to = (unsigned char *)ks_buf_room(b, KS_VARINT_MAX);
+	char *to = ks_buf_room(b, KS_VARINT_MAX);
 
-	if (to == NULL)
-		return;
-	for (; v >= 0x80; v >>= 7) {
-		*to++ = (unsigned char)(v | 0x80);
-		b->len++;
-	}
-	*to = (unsigned char)v;
-	b->len++;
+	if (to != NULL)
+		b->len += ks_varint_write(to, v);
 }
 
 /* Reads an integer and moves *p behind it. 0, or -1 if it does not end before `end` or exceeds 64 bits. */

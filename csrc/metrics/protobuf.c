@@ -202,7 +202,7 @@ ks_metric_pb_end(struct ks_metric_writer *w)
 	if (w->message.len > 0) {
 		if (w->metric != 0)
 			end_histogram(w, NULL);
-		ks_pb_varint(w->out, w->message.len);
+		ks_varint_put(w->out, w->message.len);
 		ks_buf_add(w->out, w->message.data, w->message.len);
 	}
 	w->out->failed |= w->message.failed;
@@ -256,7 +256,7 @@ add_spans(struct ks_buf *b, const struct native *to, const char *buckets, uint32
 		if (length == 0)
 			continue;
 		start = ks_pb_begin(b, HISTOGRAM_SPAN);
-		ks_pb_add(b, SPAN_OFFSET, ks_pb_zigzag(at - behind));
+		ks_pb_add(b, SPAN_OFFSET, ks_zigzag(at - behind));
 		ks_pb_add(b, SPAN_LENGTH, length);
 		ks_pb_end(b, start);
 		behind = at + (int32_t)length;
@@ -273,7 +273,7 @@ ks_metric_pb_native(struct ks_buf *b, const struct ks_hist_layout *l, const char
 	uint64_t before = 0;
 	size_t start;
 
-	ks_pb_add(b, HISTOGRAM_SCHEMA, ks_pb_zigzag(to.scale));
+	ks_pb_add(b, HISTOGRAM_SCHEMA, ks_zigzag(to.scale));
 	ks_pb_double(b, HISTOGRAM_THRESHOLD, zero_threshold);
 	ks_pb_add(b, HISTOGRAM_ZEROS, n > 0 ? count_of(buckets, 0) : 0);
 	add_spans(b, &to, buckets, n);
@@ -283,7 +283,7 @@ ks_metric_pb_native(struct ks_buf *b, const struct ks_hist_layout *l, const char
 
 		if (count == 0)
 			continue;
-		ks_pb_varint(b, ks_pb_zigzag((int64_t)(count - before)));
+		ks_varint_put(b, ks_zigzag((int64_t)(count - before)));
 		before = count;
 	}
 	ks_pb_end(b, start);

@@ -291,10 +291,10 @@ add_buckets(struct ks_buf *b, const struct kstat_hist *d)
 	while (end > first && ks_dist_count(d, end - 1) == 0)
 		end--;
 	buckets = ks_pb_begin(b, POINT_POSITIVE);
-	ks_pb_add(b, BUCKETS_OFFSET, ks_pb_zigzag(d->layout.offset + (int32_t)first - 1));
+	ks_pb_add(b, BUCKETS_OFFSET, ks_zigzag(d->layout.offset + (int32_t)first - 1));
 	counts = ks_pb_begin(b, BUCKETS_COUNTS);
 	for (uint32_t i = first; i < end; i++)
-		ks_pb_varint(b, ks_dist_count(d, i));
+		ks_varint_put(b, ks_dist_count(d, i));
 	ks_pb_end(b, counts);
 	ks_pb_end(b, buckets);
 }
@@ -308,7 +308,7 @@ ks_otlp_add(struct ks_buf *b, const struct kstat_hist *d, uint64_t start, uint64
 	ks_pb_fixed64(b, POINT_TIME, end);
 	ks_pb_fixed64(b, POINT_COUNT, d->count);
 	add_value(b, POINT_SUM, d->has_sum, &d->sum);
-	ks_pb_add(b, POINT_SCALE, ks_pb_zigzag((int64_t)d->layout.stepping));
+	ks_pb_add(b, POINT_SCALE, ks_zigzag((int64_t)d->layout.stepping));
 	ks_pb_fixed64(b, POINT_ZEROS, ks_dist_count(d, 0));
 	add_buckets(b, d);
 	add_value(b, POINT_MIN, d->has_min && d->count > 0, &d->min);
