@@ -74,32 +74,16 @@ kstat_io_snapshot_at(const kstat_io_t *kiop, kstat_io_t *copy, hrtime_t t)
 	return 0;
 }
 
-int
-kstat_timer_start_at(kstat_timer_t *kt, hrtime_t t)
-{
-	if (kt == NULL)
-		return ks_fail(EINVAL, "kstat_timer_start: no kstat_timer_t");
-	ks_timer_start(kt, t);
-	return 0;
-}
+/* The same of the event timer's two. */
+#define TIMER(op) \
+	int kstat_timer_##op##_at(kstat_timer_t *kt, hrtime_t t) \
+	{ \
+		if (kt == NULL) \
+			return ks_fail(EINVAL, "kstat_timer_" #op ": no kstat_timer_t"); \
+		ks_timer_##op(kt, t); \
+		return 0; \
+	} \
+	int kstat_timer_##op(kstat_timer_t *kt) { return kstat_timer_##op##_at(kt, gethrtime()); }
 
-int
-kstat_timer_stop_at(kstat_timer_t *kt, hrtime_t t)
-{
-	if (kt == NULL)
-		return ks_fail(EINVAL, "kstat_timer_stop: no kstat_timer_t");
-	ks_timer_stop(kt, t);
-	return 0;
-}
-
-int
-kstat_timer_start(kstat_timer_t *kt)
-{
-	return kstat_timer_start_at(kt, gethrtime());
-}
-
-int
-kstat_timer_stop(kstat_timer_t *kt)
-{
-	return kstat_timer_stop_at(kt, gethrtime());
-}
+TIMER(start)
+TIMER(stop)
