@@ -57,17 +57,6 @@ number_of(lua_State *L, const char *name)
 	return (u32)n;
 }
 
-static bool
-is_set(lua_State *L, const char *name)
-{
-	bool is;
-
-	lua_getfield(L, 1, name);
-	is = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return is;
-}
-
 static int
 programs_close(lua_State *L)
 {
@@ -91,9 +80,10 @@ programs_close(lua_State *L)
 static int
 open_programs(lua_State *L)
 {
-	struct latency_wanted w = { .disk = is_set(L, "disk"), .cpu = is_set(L, "cpu"), .connect = is_set(L, "connect"),
-		.exits = is_set(L, "exits"), .bios = is_set(L, "bios"), .disks = number_of(L, "disks"),
-		.slots = number_of(L, "slots"), .queues = number_of(L, "queues"), .groups = number_of(L, "groups") };
+	struct latency_wanted w = { .disk = ks_lua_flag(L, 1, "disk"), .cpu = ks_lua_flag(L, 1, "cpu"),
+		.connect = ks_lua_flag(L, 1, "connect"), .exits = ks_lua_flag(L, 1, "exits"),
+		.bios = ks_lua_flag(L, 1, "bios"), .disks = number_of(L, "disks"), .slots = number_of(L, "slots"),
+		.queues = number_of(L, "queues"), .groups = number_of(L, "groups") };
 	struct programs *p = lua_newuserdata(L, sizeof(*p));
 	char why[256];
 	const char *name;
