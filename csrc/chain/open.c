@@ -18,7 +18,9 @@
 #include "model/origin.h"
 #include "provider/provider.h"
 #include "select/operand.h"
+#include "select/selector.h"
 #include "source/replay/replay.h"
+#include "source/replay/stream.h"
 #include "source/sources.h"
 
 int

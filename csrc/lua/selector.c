@@ -12,8 +12,8 @@
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"
-#include "select/operand.h"
 #include "select/pattern.h"
+#include "select/selector.h"
 
 #define SELECTION "kstat.selection"
 

@@ -1,14 +1,17 @@
 /*
- * selector.h - selectors of kstats and statistics: five patterns, all of which must match.
- * SPDX-License-Identifier: MIT
+ * selector.h - selectors of kstats and statistics: five patterns, all of which must match, and the texts that they are
+ * compiled of. SPDX-License-Identifier: MIT
  */
 #ifndef SELECT_SELECTOR_H
 #define SELECT_SELECTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/buf.h"
+#include "base/number.h"
 #include "kstat.h"
+#include "kstat2.h"
 #include "select/pattern.h"
 
 struct ks_selector {
@@ -64,5 +67,42 @@ bool ks_selector_any_matches(const struct ks_selector *const *selectors, size_t 
 /* The same for one of its statistics. */
 bool ks_selector_any_matches_stat(const struct ks_selector *const *selectors, size_t n,
     const kstat_t *ksp, const char *stat);
+
+/* --- the text of an operand of kstat(8), "module:instance:name:statistic", or a URI of kstat2 --------------------- */
+
+enum ks_operand_field {
+	KS_OPERAND_MODULE,
+	KS_OPERAND_INSTANCE,
+	KS_OPERAND_NAME,
+	KS_OPERAND_STAT,
+	KS_OPERAND_CLASS,
+	KS_OPERAND_FIELDS
+};
+
+/* The specifiers of an operand, in the order above. */
+struct ks_operand {
+	struct ks_specifier {
+		const char *text; /* n bytes, not terminated, not owned; NULL: not given, so that it matches everything */
+		size_t n;
+	} field[KS_OPERAND_FIELDS];
+	kstat2_path_t path; /* the fields of a URI point into it, so they do not outlive the structure */
+	char instance[KS_NUMBER_MAX];
+};
+
+/*
+ * Splits the n bytes at text, which must stay as they are while the operand is used. The first three colons
+ * outside of "/.../" separate, and the statistic has all further ones. Every text is an operand;
+ * ks_selector_compile() checks its patterns.
+ */
+void ks_operand_parse(struct ks_operand *o, const char *text, size_t n);
+
+/*
+ * Compiles the specifiers. Returns 0; or -1 with errno EINVAL and a message that names the field and
+ * points into it, or with errno ENOMEM: then there is nothing to free.
+ */
+int ks_selector_compile(struct ks_selector *s, const struct ks_operand *o);
+
+/* Both in one. */
+int ks_selector_parse(struct ks_selector *s, const char *text, size_t n);
 
 #endif

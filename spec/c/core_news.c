@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "select/operand.h"
 #include "select/selector.h"
 
 #define MOST_ROUNDS 10

@@ -22,6 +22,8 @@
 
 #include "chain/chain.h"
 #include "select/operand.h"
+#include "select/selector.h"
+#include "source/source.h"
 #include "source/sources.h"
 #include "tree.h"
 #define ks_values ks_linux_values /* another one than that of tree.h */

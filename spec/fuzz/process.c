@@ -10,6 +10,8 @@
 
 #include "chain/chain.h"
 #include "select/operand.h"
+#include "select/selector.h"
+#include "source/source.h"
 #include "source/sources.h"
 #include "tree.h"
 
