@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/alike.h"
+#include "base/printable.h"
 #include "kstat.h"
 
 struct ks_origin {

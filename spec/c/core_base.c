@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alike.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/table.h"
 #include "check.h"
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alike.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/printable.h"
 #include "model/reserved.h"
 #include "source/linux/linux.h"
 #include "source/sources.h"
