@@ -9,7 +9,7 @@
 #include "lua/error.h"
 #include "lua/publish.h"
 #include "lua/types.h"
-#include "provider/blob_memory.h"
+#include "provider/blob_layout.h"
 #include "provider/provider.h"
 
 /* blob(segment, module, instance, name, class, flags, slot, shards) -> kstat | nil, message, errno */

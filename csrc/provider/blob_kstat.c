@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "provider/blob_memory.h"
+#include "provider/blob_layout.h"
 #include "provider/segment/segment.h"
 #include "stats/blob.h"
 #include "stats/template.h"

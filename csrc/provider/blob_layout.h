@@ -167,4 +167,56 @@ ks_blob_known_size(size_t blob_size, size_t nvois)
 /* Returns what is wrong with the part of the n bytes of a kstat that never changes, or NULL. */
 const char *ks_blob_check_head(const char *bytes, size_t n);
 
+/* --- where the parts lie, for the files that write there --- */
+
+/* Of a blob's memory, or of the first contents of it. */
+static inline struct ks_blob_head *
+ks_blob_head_of(void *memory)
+{
+	return memory;
+}
+
+static inline struct ks_blob_voi *
+ks_blob_vois_of(void *memory)
+{
+	return (struct ks_blob_voi *)(ks_blob_head_of(memory) + 1);
+}
+
+static inline struct statsblob *
+ks_blob_form_of(const kstat_blob_t *b)
+{
+	return (struct statsblob *)(uintptr_t)b->form;
+}
+
+/* The VOIs as this process knows them. */
+static inline struct ks_blob_voi *
+ks_blob_known_vois(const kstat_blob_t *b)
+{
+	return (struct ks_blob_voi *)((uintptr_t)b->form + ks_blob_rounded(b->blob_size));
+}
+
+static inline struct ks_blob_row *
+ks_blob_row_of(const kstat_blob_t *b, uint32_t i)
+{
+	return (struct ks_blob_row *)(void *)(b->memory + b->first + i * b->row_size);
+}
+
+static inline struct ks_blob_copy *
+ks_blob_copy_of(struct ks_blob_row *row, uint32_t i, size_t blob_size)
+{
+	return (struct ks_blob_copy *)((char *)row + ks_blob_copy_at(i, blob_size));
+}
+
+static inline struct statsblob *
+ks_blob_of(struct ks_blob_row *row, size_t blob_size)
+{
+	return (struct statsblob *)((char *)row + ks_blob_at(blob_size));
+}
+
+/* Makes a row without samples. */
+void ks_blob_init_row(const kstat_blob_t *b, struct ks_blob_row *row);
+
+/* Makes each row anew that others overwrote, so that it cannot be recovered from its copies and its log. */
+void ks_blob_renew(kstat_blob_t *b);
+
 #endif

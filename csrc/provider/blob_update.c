@@ -7,13 +7,51 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "provider/blob_memory.h"
+#include "provider/blob_layout.h"
 #include "provider/segment/segment.h"
 #include "provider/segment/segment_layout.h"
 #include "stats/blob.h"
 #include "stats/template.h"
 
 /* --- the log: writers go on after a death in the middle of an update, readers get the blob as of one commit ------ */
+
+static inline double
+double_of(uint64_t bits)
+{
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+/*
+ * Does one update of a blob as an entry of the log says it; `form` as in stats/blob.h. 0, or the errno of
+ * ks_sb_update_*(). Inlined, as most callers know the operation.
+ */
+static inline __attribute__((always_inline)) int
+apply(const struct statsblob *form, struct statsblob *blob, enum ks_blob_op op, int32_t voi,
+    uint64_t value)
+{
+	const struct ks_sb *f = ks_sb(form);
+	struct ks_sb *to = ks_sb(blob);
+
+	switch (op) {
+	case KS_BLOB_INT:
+		return ks_sb_update_int(f, to, voi, (int64_t)value, false);
+	case KS_BLOB_REL_INT:
+		return ks_sb_update_int(f, to, voi, (int64_t)value, true);
+	case KS_BLOB_DBL:
+		return ks_sb_update_dbl(f, to, voi, double_of(value), false);
+	case KS_BLOB_REL_DBL:
+		return ks_sb_update_dbl(f, to, voi, double_of(value), true);
+	case KS_BLOB_UINT:
+		return ks_sb_update_uint(f, to, voi, value, false);
+	case KS_BLOB_REL_UINT:
+		return ks_sb_update_uint(f, to, voi, value, true);
+	default:
+		return EINVAL;
+	}
+}
 
 bool
 ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, uint32_t to,
@@ -36,7 +74,7 @@ ks_blob_replay(const struct ks_blob_row *row, const struct ks_blob_copy *copy, u
 		if (e.check != ks_blob_entry_check(e.key, e.value) || e.key >> 32 != number ||
 		    (e.key >> 16 & 0xffff) == KS_BLOB_STORE)
 			return false;
-		(void)ks_blob_apply(blob, blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),
+		(void)apply(blob, blob, (enum ks_blob_op)(e.key >> 16 & 0xffff),
 		    (int32_t)(e.key & 0xffff), e.value);
 	}
 	return true;
@@ -224,7 +262,7 @@ apply_again(const kstat_blob_t *b, struct ks_blob_row *row, uint32_t at, enum ks
 	if (recover(b, row, at) != 0)
 		return EBADMSG;
 	begin_change(row);
-	return ks_blob_apply(ks_blob_form_of(b), ks_blob_of(row, b->blob_size), op, voi, value);
+	return apply(ks_blob_form_of(b), ks_blob_of(row, b->blob_size), op, voi, value);
 }
 
 /*
@@ -254,7 +292,7 @@ update(const kstat_blob_t *b, enum ks_blob_op op, int32_t voi, uint64_t value)
 		return -1;
 	number = (KS_WORD_SEQ(v) + 1) & KS_WORD_SEQ_MASK;
 	begin_change(row);
-	err = ks_blob_apply(ks_blob_form_of(b), ks_blob_of(row, b->blob_size), op, voi, value);
+	err = apply(ks_blob_form_of(b), ks_blob_of(row, b->blob_size), op, voi, value);
 	if (__builtin_expect(err == EBADMSG, 0))
 		err = apply_again(b, row, KS_WORD_SEQ(v), op, voi, value);
 	if (__builtin_expect(err == EINVAL || err == EBADMSG, 0)) {

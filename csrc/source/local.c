@@ -12,7 +12,7 @@
 #include "kstat_blob.h"
 #include "model/histstat.h"
 #include "model/ioqueue.h"
-#include "provider/blob_memory.h"
+#include "provider/blob_layout.h"
 #include "provider/provider.h"
 #include "source/sources.h"
 

@@ -15,9 +15,11 @@
 #include "chain/chain.h"
 #include "kstat_blob.h"
 #include "kstat_provider.h"
-#include "provider/blob_memory.h"
+#include "provider/blob_layout.h"
 #include "provider/segment/segment.h"
+#include "source/source.h"
 #include "source/sources.h"
+#include "stats/abi.h"
 
 #define COUNTING 3  /* processes that count */
 #define ATTACKING 2 /* and that overwrite */
