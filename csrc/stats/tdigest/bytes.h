@@ -407,17 +407,6 @@ td_infree(const uint8_t *p, int kind)
 	return v32;
 }
 
-/* Returns the sample at place i, as it was stored. */
-KS_TDGST_INLINE int64_t
-td_waiting(const void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max)
-{
-	size_t links = td_inlinks(kind, mode, max);
-
-	if (i < links)
-		return td_inlink(td, kind, mode, i);
-	return td_infree((const uint8_t *)td + td_place_at(kind, i - links, max), kind);
-}
-
 /* Stores v, which fits the mode, at place i. */
 KS_TDGST_INLINE void
 td_wait(void *td, int kind, enum ks_tdgst_mode mode, size_t i, size_t max, int64_t v)
