@@ -16,7 +16,6 @@
 #include "devstat/device.h"
 #include "lua/compat.h"
 #include "lua/core.h"
-#include "lua/devstat.h"
 #include "lua/error.h"
 #include "lua/types.h"
 #include "lua/value.h"

@@ -6,8 +6,8 @@
  */
 #include "devstat/device.h"
 #include "lua/core.h"
-#include "lua/devstat.h"
 #include "lua/error.h"
+#include "lua/types.h"
 #include "lua/value.h"
 
 #define REGISTRY "kstat.devstat.registry"

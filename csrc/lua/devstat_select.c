@@ -5,8 +5,8 @@
 
 #include "devstat/device.h"
 #include "lua/core.h"
-#include "lua/devstat.h"
 #include "lua/error.h"
+#include "lua/types.h"
 #include "lua/value.h"
 
 #define SELECTION "kstat.devstat.selection"

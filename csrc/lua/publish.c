@@ -16,7 +16,6 @@
 #include "kstat_provider.h"
 #include "lua/core.h"
 #include "lua/error.h"
-#include "lua/publish.h"
 #include "lua/types.h"
 #include "lua/value.h"
 

@@ -7,7 +7,6 @@
 #include "kstat_blob.h"
 #include "lua/core.h"
 #include "lua/error.h"
-#include "lua/publish.h"
 #include "lua/types.h"
 #include "provider/blob_layout.h"
 #include "provider/provider.h"

@@ -8,7 +8,7 @@
 
 #include "lua/core.h"
 #include "lua/error.h"
-#include "lua/publish.h"
+#include "lua/types.h"
 #include "lua/value.h"
 #include "provider/segment/segment.h"
 

@@ -9,9 +9,9 @@
 #include "kstat_provider.h"
 #include "lua/core.h"
 #include "lua/error.h"
-#include "lua/publish.h"
-#include "provider/blob_layout.h"
+#include "lua/types.h"
 #include "lua/value.h"
+#include "provider/blob_layout.h"
 #include "provider/segment/segment.h"
 
 #define check_time(L, i) ((hrtime_t)ks_lua_checkbits(L, i))

@@ -21,7 +21,7 @@
 #include "chain/sample.h"
 #include "chain/selection.h"
 #include "chain/values.h"
-#include "kstat.h"
+#include "kstat_provider.h"
 #include "lua/compat.h"
 
 #define KS_LUA_CHAIN "kstat.chain"
@@ -153,5 +153,49 @@ struct kstat_hist **ks_lua_newdistribution(lua_State *L);
  * memory, which it does not count: without this a loop holds tens of thousands of old ones.
  */
 int ks_lua_madedistribution(lua_State *L, const struct kstat_hist *d);
+
+/* --- kstat.core.devstat (devstat.c) ------------------------------------------------------------- */
+
+struct bintime;
+struct devstat;
+struct statinfo;
+
+#define KS_LUA_DEVICE "kstat.devstat.device" /* a struct devstat */
+
+/* Stores the seconds at index i; false if there are none. */
+bool ks_lua_tobintime(lua_State *L, int i, struct bintime *t);
+
+/* Pushes a device made of the table at index t, and returns it; raises for a field that makes no sense. */
+struct devstat *ks_lua_pushdevice(lua_State *L, int t);
+
+/* Pushes the devices as an array with the fields devices (the array itself), generation, changed, snap_time. */
+void ks_lua_pushsnapshot(lua_State *L, const struct statinfo *stats, bool changed);
+
+/* --- kstats that are published (publish.c) ------------------------------------------------------ */
+
+#define KS_LUA_SEGMENT "kstat.segment"
+#define KS_LUA_PUBLISHED "kstat.published"
+
+struct ks_lua_segment {
+	kstat_pub_t *pub; /* NULL: closed, or kstats of this process alone */
+	bool is_process;  /* the latter */
+};
+
+struct ks_lua_published {
+	kstat_t *ksp; /* NULL: deleted */
+	struct ks_lua_segment *segment;
+	bool is_process;   /* it is a kstat of this process alone, which goes with the object */
+	uint32_t nbuckets; /* of buckets */
+	uint64_t *buckets; /* owned: counts that a script gives; NULL: the library counts */
+};
+
+/* The segment at index i; raises if it is closed. */
+struct ks_lua_segment *ks_lua_checksegment(lua_State *L, int i);
+
+/* The kstat at index i; raises if it was deleted, or its segment closed. */
+struct ks_lua_published *ks_lua_checkpublished(lua_State *L, int i);
+
+/* Pushes a new one, without a kstat yet; the segment is at index 1. */
+struct ks_lua_published *ks_lua_newpublished(lua_State *L, struct ks_lua_segment *s);
 
 #endif

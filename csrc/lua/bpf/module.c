@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 
 #include "bpf/loader.h"
-#include "model/exponential.h"
-#include "lua/publish.h"
 #include "kstat2.h"
+#include "lua/types.h"
+#include "model/exponential.h"
 
 #define PROGRAMS "kstat.bpf.programs"
 
