@@ -17,10 +17,8 @@
 #include "chain/rivals.h"
 #include "model/origin.h"
 #include "provider/provider.h"
-#include "select/operand.h"
 #include "select/selector.h"
 #include "source/replay/replay.h"
-#include "source/replay/stream.h"
 #include "source/sources.h"
 
 int

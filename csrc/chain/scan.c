@@ -14,7 +14,6 @@
 #include "chain/handle.h"
 #include "chain/rivals.h"
 #include "model/origin.h"
-#include "model/reserved.h"
 #include "source/sources.h"
 
 #define MOST_NAMESAKES 64 /* tried before a kstat counts as new; a capture may hold any number */

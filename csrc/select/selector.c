@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "model/decode.h"
 #include "model/origin.h"
-#include "source/source.h"
+#include "source/sources.h"
 
 void
 ks_selector_free(struct ks_selector *s)

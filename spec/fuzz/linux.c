@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "chain/chain.h"
-#include "select/operand.h"
 #include "select/selector.h"
 #include "source/source.h"
 #include "source/sources.h"

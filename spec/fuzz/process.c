@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "chain/chain.h"
-#include "select/operand.h"
 #include "select/selector.h"
 #include "source/source.h"
 #include "source/sources.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "source/linux/linux.h"
 
 #define EVENT(stat, unit, desc) KS_META(stat, KS_KIND_COUNTER, KSTAT2_NVMT_CNT, unit, desc)

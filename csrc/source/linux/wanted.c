@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/printable.h"
-#include "model/reserved.h"
+#include "model/origin.h"
 #include "source/linux/linux.h"
 #include "source/sources.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "source/linux/group/groups.h"
 
 #define FILE_SIZE 32768

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kstat_raw.h"
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "source/linux/listing.h"
 #include "source/linux/memory/memory.h"
 #include "source/linux/system/uptime.h"

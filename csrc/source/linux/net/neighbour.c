@@ -3,7 +3,7 @@
  * /proc/net/stat, /proc/net/arp and /proc/sys/net; and the balanced connections of IPVS.
  * SPDX-License-Identifier: MIT
  */
-#include "model/known_meta.h"
+#include "model/meta.h"
 #include "source/linux/described.h"
 #include "source/linux/linux.h"
 
