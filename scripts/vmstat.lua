@@ -113,42 +113,44 @@ local shown -- the disks
 local function show_disks(options, ks)
   shown = {}
   for i, k in ipairs(choose_disks(options, ks)) do
-    shown[i] = { module = k.module, instance = k.instance, name = k.name, short = short_name(k) }
+    shown[i] = { module = k.module, instance = k.instance, name = k.name, short = short_name(k), key = "disk" .. i }
   end
 end
 
 -- --- the line -----------------------------------------------------------------------------------
 
--- Each column has its title, its width, and what it shows if that is called otherwise (`field`); `roomy`, its width on
--- Linux if the window has the room: of what is counted many times a second here; and the word above it (`under`).
+-- Each column has its title, its width, and the statistic whose rate it shows, of `sys`, `vm`, or `vm` in `pages`; and
+-- another that illumos adds (`also`). `linux` is what that has in its place: false, nothing, which is not asked for, as
+-- a kstat is searched for each name that it lacks. Others show what line_rows() knows by their `key`, or title. `under`
+-- is the word above; `roomy`, the width on Linux if the window has the room; `swapping`, what -S has in its place.
 local CLASSIC = {
   { "r", 2 }, { "b", 1 }, { "w", 1 },
   { "swap", 6, under = "memory" }, { "free", 5, under = "memory" },
-  { "re", 3, roomy = 4, under = "page", swapping = { "si", 3, roomy = 5, under = "page" } },
-  { "mf", 3, roomy = 6, under = "page", swapping = { "so", 3, roomy = 5, under = "page" } },
-  { "pi", 2, roomy = 5, under = "page" }, { "po", 2, roomy = 5, under = "page" },
-  { "fr", 2, roomy = 5, under = "page" }, { "de", 2, under = "page" }, { "sr", 2, roomy = 5, under = "page" },
+  { "re", 3, vm = "pgrec", linux = false, roomy = 4, under = "page",
+    swapping = { "si", 3, vm = "swapin", linux = "pgswapin", roomy = 5, under = "page" } },
+  { "mf", 3, vm = "as_fault", also = "hat_fault", roomy = 6, under = "page",
+    swapping = { "so", 3, vm = "swapout", linux = "pgswapout", roomy = 5, under = "page" } },
+  { "pi", 2, pages = "pgpgin", roomy = 5, under = "page" }, { "po", 2, pages = "pgpgout", roomy = 5, under = "page" },
+  { "fr", 2, pages = "dfree", roomy = 5, under = "page" }, { "de", 2, under = "page" },
+  { "sr", 2, vm = "scan", roomy = 5, under = "page" },
   { "disk1", 2, roomy = 4, under = "disk", disk = 1 }, { "disk2", 2, roomy = 4, under = "disk", disk = 2 },
   { "disk3", 2, roomy = 4, under = "disk", disk = 3 }, { "disk4", 2, roomy = 4, under = "disk", disk = 4 },
-  { "in", 4, roomy = 6, under = "faults" }, { "sy", 4, field = "syscall", roomy = 6, under = "faults" },
-  { "cs", 4, roomy = 6, under = "faults" },
+  { "in", 4, sys = "intr", roomy = 6, under = "faults" },
+  { "sy", 4, sys = "syscall", linux = false, key = "syscall", roomy = 6, under = "faults" },
+  { "cs", 4, sys = "pswitch", roomy = 6, under = "faults" },
   { "us", 2 }, { "sy", 2 }, { "id", 2 },
 }
-local PAGING_COLUMNS = {
+local PAGING = {
   { "swap", 7, under = "memory" }, { "free", 5, under = "memory" },
-  { "re", 3, swapping = { "si", 3 } }, { "mf", 3, swapping = { "so", 3 } }, { "fr", 3 }, { "de", 3 }, { "sr", 3 },
-  { "epi", 4, field = "execpgin" }, { "epo", 4, field = "execpgout" }, { "epf", 4, field = "execfree" },
-  { "api", 4, field = "anonpgin" }, { "apo", 4, field = "anonpgout" }, { "apf", 4, field = "anonfree" },
-  { "fpi", 4, field = "fspgin" }, { "fpo", 4, field = "fspgout" }, { "fpf", 4, field = "fsfree" },
+  { "re", 3, vm = "pgrec", linux = false, swapping = { "si", 3 } },
+  { "mf", 3, vm = "as_fault", also = "hat_fault", swapping = { "so", 3 } },
+  { "fr", 3, pages = "dfree" }, { "de", 3 }, { "sr", 3, vm = "scan" },
 }
-local PAGING = {}
-for _, c in ipairs(PAGING_COLUMNS) do
-  PAGING[#PAGING + 1] = c.field
+for title, statistic in ("epi execpgin epo execpgout epf execfree api anonpgin apo anonpgout apf anonfree " ..
+  "fpi fspgin fpo fspgout fpf fsfree"):gmatch("(%l+) (%l+)") do
+  PAGING[#PAGING + 1] = { title, 4, pages = statistic, key = statistic,
+    linux = statistic:find("^anonpg") and statistic or false }
 end
--- What Linux does not count comes last, and is not asked for there: a kstat is searched for each name that it lacks.
-local ANONYMOUS = { "anonpgin", "anonpgout" }
-local MEMORY = { "as_fault", "dfree", "scan", "pgrec", "hat_fault" }
-local FAULTS = { "intr", "pswitch", "syscall" }
 
 -- Of this machine it is known without a reading; a capture or a recorded tree may be another's.
 local function kb_per_page(x, replay)
@@ -179,75 +181,73 @@ local function scaled(value, factor)
   return value and value * factor
 end
 
--- Memory and paging in both forms: swap, free, re, mf, fr, de, sr. factor: of rates. Linux does not count `de`.
-local function memory(d, vm, factor, linux)
-  local vminfo, meminfo, swap, free = d:lookup("unix", 0, "vminfo"), d:lookup("unix", 0, "meminfo"), nil, nil
+-- Memory: swap, free, and de, which Linux does not count.
+local function add_memory(row, d, linux)
+  local vminfo, meminfo = d:lookup("unix", 0, "vminfo"), d:lookup("unix", 0, "meminfo")
   local misc = not linux and d:lookup("unix", nil, "system_misc")
-  local as, freed, scan, reclaims, hat = rates(vm, unpack(MEMORY, 1, linux and 3 or #MEMORY))
   if vminfo then
     local updates, available, unused = vminfo:get("updates", "swap_avail", "freemem")
-    swap, free = scaled(mean("swap", updates, available), kb), scaled(mean("free", updates, unused), kb)
+    row.swap, row.free = scaled(mean("swap", updates, available), kb), scaled(mean("free", updates, unused), kb)
   elseif meminfo then
     local available, of_swap, unused = meminfo:get("MemAvailable", "SwapFree", "MemFree")
-    swap, free = scaled(sum(available, of_swap), 1 / 1024), scaled(unused, 1 / 1024)
+    row.swap, row.free = scaled(sum(available, of_swap), 1 / 1024), scaled(unused, 1 / 1024)
   end
-  return swap, free, scaled(reclaims, factor), scaled(sum(hat, as), factor), scaled(freed, factor * kb),
-    misc and scaled(misc:now():get("deficit"), kb) or nil, scaled(scan, factor)
-end
-
-local function add_paging(row, vm, factor, linux)
-  local asked = linux and ANONYMOUS or PAGING
-  local values = { rates(vm, unpack(asked)) }
-  for i, statistic in ipairs(asked) do
-    row[statistic] = scaled(values[i], factor * kb)
-  end
-  return row
+  row.de = misc and scaled(misc:now():get("deficit"), kb) or nil
 end
 
 -- Threads: r, b, w. Linux does not add up who waits for a device, nor without /proc/schedstat who waits for a CPU.
-local function threads(d, sys, linux, ncpus)
-  local sysinfo, r, b = d:lookup("unix", 0, "sysinfo"), nil, nil
-  local updates, ready, waiting, swapped
+local function add_threads(row, d, sys, linux, ncpus)
+  local sysinfo, updates, ready, waiting, swapped = d:lookup("unix", 0, "sysinfo"), nil, nil, nil, nil
+  if linux and sys[1] then
+    row.r, row.b = sys[1]:get("procs_running", "procs_blocked")
+    row.r = row.r and math.max(0, row.r - (ncpus or 1))
+  end
   if sysinfo then
     updates, ready, waiting, swapped = sysinfo:get("updates", "runque", "waiting", "swpque")
   end
-  if linux and sys[1] then
-    r, b = sys[1]:get("procs_running", "procs_blocked")
-    r = r and math.max(0, r - (ncpus or 1))
-  end
-  return ready and mean("r", updates, ready) or r, waiting and mean("b", updates, waiting) or b,
-    not linux and mean("w", updates, swapped) or nil
+  row.r, row.b = ready and mean("r", updates, ready) or row.r, waiting and mean("b", updates, waiting) or row.b
+  row.w = not linux and mean("w", updates, swapped) or nil
 end
 
--- The operations of the disk in that place.
-local function operations(d, place)
-  local disk = shown[place]
-  local k = disk and d:lookup(disk.module, disk.instance, disk.name)
-  return k and sum(k:rate("reads", "writes"))
+local asked -- the columns that show rates, and the names of their statistics, of `sys` and of `vm`
+
+local function ask(c, linux)
+  local of = c.sys and asked.sys or (c.vm or c.pages) and asked.vm
+  if of and not (linux and c.linux == false) then
+    of[#of + 1] = { key = c.key or c[1], pages = c.pages, also = c.also and not linux }
+    of.names[#of.names + 1] = linux and c.linux or c.sys or c.vm or c.pages
+    of.names[#of.names + 1] = not linux and c.also or nil
+  end
+end
+
+local function add_rates(row, kstats, of, factor)
+  local values, n, of_pages = { rates(kstats, unpack(of.names)) }, 0, factor * kb
+  for i = 1, #of do
+    local c = of[i]
+    n = c.also and n + 2 or n + 1
+    local value = c.also and sum(values[n - 1], values[n]) or values[n]
+    row[c.key] = value and value * (c.pages and of_pages or factor)
+  end
 end
 
 local function line_rows(d, options)
   local sys, vm, linux = counters(d)
   local user, kernel, idle, wait, rate, steal = ticks.shares(sys, linux and ticks.NANOSECONDS or ticks.TICKS)
-  local misc = linux and d:lookup("unix", 0, "system_misc")
+  local row, misc = {}, linux and d:lookup("unix", 0, "system_misc")
   local ncpus = misc and misc:get("ncpus") or not linux and #sys
   local factor = ticks.factor(d.elapsed, rate, ncpus)
-  local swap, free, re, mf, fr, de, sr = memory(d, vm, factor, linux)
-  if options.paging then
-    return { add_paging({ swap = swap, free = free, re = re, mf = mf, fr = fr, de = de, sr = sr }, vm, factor, linux) }
+  add_memory(row, d, linux)
+  add_rates(row, vm, asked.vm, factor)
+  if not options.paging then
+    row.us, row.sy, row.id, row.st = user, kernel, sum(idle, wait), steal
+    add_threads(row, d, sys, linux, ncpus)
+    add_rates(row, sys, asked.sys, factor)
+    for i = 1, #shown do
+      local k = d:lookup(shown[i].module, shown[i].instance, shown[i].name)
+      row[shown[i].key] = k and sum(k:rate("reads", "writes"))
+    end
   end
-  local r, b, w = threads(d, sys, linux, ncpus)
-  -- The counters of swapped pages on Linux are those of operations on illumos.
-  local pi, po, si, so = rates(vm, "pgpgin", "pgpgout", linux and "pgswapin" or "swapin",
-    linux and "pgswapout" or "swapout")
-  local interrupted, switches, calls = rates(sys, unpack(FAULTS, 1, linux and 2 or #FAULTS))
-  return { {
-    r = r, b = b, w = w, swap = swap, free = free, re = re, mf = mf, fr = fr, de = de, sr = sr,
-    pi = scaled(pi, factor * kb), po = scaled(po, factor * kb), si = scaled(si, factor), so = scaled(so, factor),
-    disk1 = operations(d, 1), disk2 = operations(d, 2), disk3 = operations(d, 3), disk4 = operations(d, 4),
-    ["in"] = scaled(interrupted, factor), syscall = scaled(calls, factor), cs = scaled(switches, factor),
-    us = user, sy = kernel, id = sum(idle, wait), st = steal,
-  } }
+  return { row }
 end
 
 local wider = {} -- by how much what is under each word is wider than on Solaris
@@ -284,9 +284,10 @@ local function columns(options, ks)
   if ks:lookup("unix", 0, "vm") then
     widths, is_roomy = widths_on_linux(ks, options)
   end
-  wider = {}
-  for i, c in ipairs(options.paging and PAGING_COLUMNS or CLASSIC) do
+  wider, asked = {}, { sys = { names = {} }, vm = { names = {} } }
+  for i, c in ipairs(options.paging and PAGING or CLASSIC) do
     c = options.swapping and c.swapping or c
+    ask(c, ks:lookup("unix", 0, "vm"))
     local title, width = c[1], math.max(c[2], widths[c[1]] or 0, is_roomy and c.roomy or 0)
     if c.disk then
       title = shown[c.disk] and shown[c.disk].short or "--"
@@ -294,8 +295,7 @@ local function columns(options, ks)
     if c.under then
       wider[c.under] = (wider[c.under] or 0) + width - c[2]
     end
-    local field = c.field or c[1]
-    list[i] = { title, field, key = field, width = width, format = "%.0f" }
+    list[i] = { title, c.key or c[1], key = c.key or c[1], width = width, format = "%.0f" }
   end
   list[1].align = "right"
   list[#list + 1] = options.steal and not options.paging and { "st", width = 2, format = "%.0f" } or nil
