@@ -3,6 +3,7 @@
 --
 -- @module kstat.base.known
 local core = require("kstat.core")
+local environment = require("kstat.base.environment")
 
 local known = {}
 
@@ -76,13 +77,9 @@ local function here(word)
   if require("kstat.base.past").is_elsewhere() then
     return nil
   end
-  local file = word:find("^%d+$") and io.open(("/proc/%s/comm"):format(word))
-  local name = file and file:read("*l")
-  if file then
-    file:close()
-  end
+  local name = word:find("^%d+$") and environment.contents(("/proc/%s/comm"):format(word))
   if name then
-    return ("'%s' is the process %s: kstatlua prstat -p %s"):format(word, name, word)
+    return ("'%s' is the process %s: kstatlua prstat -p %s"):format(word, name:match("[^\n]*"), word)
   end
   return not tonumber(word) and core.user_number(word) and
     ("'%s' is a user: kstatlua prstat -u %s"):format(word, word) or nil

@@ -4,6 +4,8 @@
 -- line, and comments. Anything else is refused with its line, as are names that mean nothing to these exporters.
 --
 -- @module kstat.exporter.config
+local environment = require("kstat.base.environment")
+
 local config = {}
 
 -- What sections may hold: "text", "list", "ignored" (GnuTLS decides that itself, or there is no HTTP/2 here).
@@ -88,11 +90,7 @@ end
 -- The contents of a file that the configuration names, relative to its own directory.
 local function contents(path, name)
   local full = name:find("^/") and name or (path:match("^(.*/)") or "") .. name
-  local file, message = io.open(full, "rb")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
+  local text, message = environment.contents(full)
   return text, message or ("%s: it cannot be read"):format(full)
 end
 

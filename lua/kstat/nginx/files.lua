@@ -1,5 +1,6 @@
 --- What is known about files and directories, for what nginx keeps there. The structures are those of statx(2) and
 -- readdir64(3), which all machines share.
+local contents = require("kstat.base.environment").contents
 local ffi = require("ffi")
 
 ffi.cdef([[
@@ -43,11 +44,7 @@ end
 --- Whether a process runs: one that ended, and that its parent has not noticed yet, does not.
 -- @tparam integer|string pid
 function M.is_alive(pid)
-  local file = io.open("/proc/" .. pid .. "/stat")
-  local state = file and file:read("*a"):match(".*%) (%a)")
-  if file then
-    file:close()
-  end
+  local state = (contents("/proc/" .. pid .. "/stat") or ""):match(".*%) (%a)")
   return state ~= nil and state ~= "Z"
 end
 

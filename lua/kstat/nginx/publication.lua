@@ -1,4 +1,5 @@
 --- The segment of an nginx: opened in the master, found again by the new binary of an upgrade.
+local contents = require("kstat.base.environment").contents
 local ffi = require("ffi")
 local files = require("kstat.nginx.files")
 local publish = require("kstat.publish")
@@ -13,28 +14,19 @@ local function setenv(name, value)
 end
 
 local function parent_process()
-  local status = io.open("/proc/self/status")
-  local parent = status and status:read("*a"):match("\nPPid:%s*(%d+)")
-  if status then
-    status:close()
-  end
-  return parent
+  return (contents("/proc/self/status") or ""):match("\nPPid:%s*(%d+)")
 end
 
 -- The directory of the segment that the parent process has mapped; nil: it has none.
 local function directory_of_parent(name)
   local parent = parent_process()
-  local maps = parent and io.open("/proc/" .. parent .. "/maps")
-  local found
+  local maps, found = parent and contents("/proc/" .. parent .. "/maps") or "", nil
   local suffix = "/" .. name .. ".kseg"
-  for line in maps and maps:lines() or function() end do
+  for line in maps:gmatch("[^\n]+") do
     local path = line:match("^%S+ %S+ %S+ %S+ %S+%s+(/.*)$")
     if path and #path > #suffix and path:sub(-#suffix) == suffix then
       found = path:sub(1, -#suffix - 1)
     end
-  end
-  if maps then
-    maps:close()
   end
   return found
 end

@@ -2,24 +2,19 @@
 --
 -- @module kstat.node.rows
 local core = require("kstat.core")
-local variable = require("kstat.base.environment").variable
+local environment = require("kstat.base.environment")
 
 local rows = {}
 
 --- Their names, and whether each is on by default.
 rows.COLLECTORS = { os = true, selinux = true, textfile = true, time = true, uname = true }
 
-local PROC = variable("KSTAT_PROC") or "/proc"
-local SYS = variable("KSTAT_SYS") or "/sys"
+local PROC = environment.variable("KSTAT_PROC") or "/proc"
+local SYS = environment.variable("KSTAT_SYS") or "/sys"
 
 -- The first line of a file, or nil.
 local function first_line(path)
-  local file = io.open(path)
-  local text = file and file:read("*l")
-  if file then
-    file:close()
-  end
-  return text
+  return (environment.contents(path) or ""):match("[^\n]+")
 end
 
 local KEPT_FOR = 10 -- seconds that what hardly ever changes is not read again
@@ -80,18 +75,17 @@ local OS_LABELS = { "build_id", "id", "id_like", "image_id", "image_version", "n
 
 -- The texts of a file os-release by their names in small letters; nil: there is none.
 local function read_os_release()
-  local file = io.open("/etc/os-release") or io.open("/usr/lib/os-release")
+  local file = environment.contents("/etc/os-release") or environment.contents("/usr/lib/os-release")
   if not file then
     return nil
   end
   local texts = {}
-  for line in file:lines() do
+  for line in file:gmatch("[^\n]+") do
     local name, text = line:match("^([%u%d_]+)=(.*)$")
     if name then
       texts[name:lower()] = text:match("^\"(.*)\"$") or text:match("^'(.*)'$") or text
     end
   end
-  file:close()
   return texts
 end
 
@@ -180,11 +174,7 @@ end
 -- Adds what clients of Prometheus have about their process: times are hundredths of a second, or seconds since boot.
 local function add_process(w)
   local words = process_stat("/proc/self/stat")
-  local file = io.open("/proc/self/limits")
-  local limits = file and file:read("*a")
-  if file then
-    file:close()
-  end
+  local limits = environment.contents("/proc/self/limits")
   local fds = core.directory("/proc/self/fd")
   if not (words and limits) then
     return

@@ -1,8 +1,8 @@
 --- The first line of a screen: which machine, when, and how large and busy it is.
 -- @module kstat.top.machine
 local core = require("kstat.core")
+local environment = require("kstat.base.environment")
 local text = require("kstat.base.text")
-local variable = require("kstat.base.environment").variable
 
 local machine = {}
 
@@ -14,12 +14,8 @@ machine.select = { { module = "unix", instance = 0, name = "system_misc", class 
 --- The name of this machine.
 -- @treturn string
 function machine.host()
-  local f = io.open("/proc/sys/kernel/hostname")
-  local name = f and f:read("*l")
-  if f then
-    f:close()
-  end
-  return name or variable("HOSTNAME") or "?"
+  local name = environment.contents("/proc/sys/kernel/hostname")
+  return name and name:match("[^\n]+") or environment.variable("HOSTNAME") or "?"
 end
 
 local function plural(n, word, words)
