@@ -197,7 +197,7 @@ describe("the floors of lua/kstat", function()
     { "figures", "aggregate", "format", "histogram", "io", "picture" },
     { "command" },
     { "report" },
-    { "complete", "devstat", "exporter", "iostat", "node", "page", "prstat", "use" },
+    { "complete", "devstat", "exporter", "iostat", "latency", "node", "page", "prstat", "use" },
     { "diff", "nginx", "prompt", "top" },
     { "init" }, -- the module `kstat` itself
   }

@@ -213,6 +213,15 @@ function text.harmless(line, utf8)
   return text.whole(line, "?")
 end
 
+--- A name for a kstat: at most 30 bytes, and no characters that mean something in a selector.
+-- @string name of a command or a control group, which has any bytes
+-- @string ... what follows it, with commas between
+-- @treturn string
+function text.kstat_name(name, ...)
+  name = table.concat({ (name:gsub("[:,*%[%]]", "_")), ... }, ",")
+  return (text.harmless(name:sub(1, 30), true):gsub("%?", "_"))
+end
+
 --- Text of exactly so many columns: padded, or cut with a `~`.
 -- @string line harmless
 -- @int width
