@@ -169,7 +169,7 @@ function M.blob(self, spec)
     vois = core.blob_vois(box)
     return describe_vois(box, vois, spec.vois or {})
   end
-  local k, message, errname = object.create(self, spec, prepare, core.blob, spec.template.slot,
+  local k, message, errname = object.create(blob_meta, self, spec, prepare, core.blob, spec.template.slot,
     check.integer(spec.shards or 1, "shards"))
   if not k then
     return nil, message, errname
@@ -184,7 +184,7 @@ function M.blob(self, spec)
     k.held, k.record = record, library.record(record) -- the pointer alone would not keep the memory
     k.update, k.add = nil, nil
   end
-  return setmetatable(k, blob_meta)
+  return k
 end
 
 return M

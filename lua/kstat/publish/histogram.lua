@@ -69,7 +69,7 @@ histogram_methods.add_counts = latency.add_counts
 function M.histogram(self, spec)
   check.fields(spec, histogram_fields, "histogram")
   local kind = check.lookup(core.histograms, spec.type, "histogram: type")
-  local k, message, errname = object.create_bound(histogram_meta, self, spec, nil, core.histogram, {
+  return object.create_bound("record", nil, histogram_meta, self, spec, nil, core.histogram, {
     type = kind, meta = check.lookup(core.metatypes, spec.meta or "cnt", "histogram: meta"),
     scale = check.integer(spec.scale or 1, "scale", 0), md_flags = spec.fract and 1 or 0,
     range_min = check.integer(spec.range_min or 0, "range_min", 0),
@@ -77,11 +77,6 @@ function M.histogram(self, spec)
     stepping = check.integer(spec.stepping or 0, "stepping", 0),
     desc = spec.desc, buckets = buckets_of(self, spec), flags = (spec.stable and 1 or 0) + (spec.private and 2 or 0),
   })
-  if not k then
-    return nil, message, errname
-  end
-  self.addresses[k] = "record"
-  return k
 end
 
 return M

@@ -171,24 +171,18 @@ function M.latency(self, spec)
   if type(labels) ~= "table" then
     check.usage("labels: table expected, got %s", type(labels))
   end
-  local function prepare(box)
-    return set_labels(box, labels)
-  end
-  local k, message, errname = object.create(self, header, prepare, core.distribution, {
+  local function prepare(box) return set_labels(box, labels) end
+  local k, message, errname = object.create_bound("record", true, latency_meta, self, header, prepare,
+    core.distribution, {
     meta = meta, factor = factor, md_flags = md_flags, unit = word, desc = spec.desc, dense = spec.dense,
     scale = check.integer(spec.scale or 5, "scale", 0), lowest = check.integer(spec.lowest or 0, "lowest", 0),
     highest = check.integer(spec.highest or 0, "highest", 0),
   })
-  local ok = k
-  if k then
-    k.unit, k.is_time, k.started = unit, seconds[unit] ~= nil, false
-    ok, message, errname = object.bind(k.box, k, true)
-  end
-  if not ok then
+  if not k then
     return nil, message, errname
   end
-  self.addresses[k] = "record"
-  return setmetatable(k, latency_meta)
+  k.unit, k.is_time, k.started = unit, seconds[unit] ~= nil, false
+  return k
 end
 
 return M

@@ -229,7 +229,7 @@ function M.named(self, spec)
     end
     return core.shards(box, shards, spec.dense)
   end
-  local k, message, errname = object.create(self, spec, prepare, core.create, core.types.named, #list)
+  local k, message, errname = object.create(named_meta, self, spec, prepare, core.create, core.types.named, #list)
   if not k then
     return nil, message, errname
   end
@@ -244,7 +244,7 @@ function M.named(self, spec)
       sharded = (counts or stat.parts) and shards > 1, counts = not stat.parts and (stat.kind == "counter" or counts and
       shards > 1 and data_type:sub(1, 1) == "u") }
   end
-  return setmetatable(k, named_meta)
+  return k
 end
 
 local intr_methods = { counter = plain.counter, add = plain.add }
@@ -270,7 +270,7 @@ local intr_meta = object.class(intr_methods)
 -- @function pub:intr
 function M.intr(self, spec)
   check.fields(spec, check.with_header(), "intr")
-  local k, message, errname = object.create(self, spec, nil, core.create, core.types.intr, 1)
+  local k, message, errname = object.create(intr_meta, self, spec, nil, core.create, core.types.intr, 1)
   if not k then
     return nil, message, errname
   end
@@ -278,7 +278,7 @@ function M.intr(self, spec)
   for _, stat in ipairs(intr_names) do
     k.types[stat] = { type = "uint32", number = true, sharded = false, counts = true }
   end
-  return setmetatable(k, intr_meta)
+  return k
 end
 
 return M

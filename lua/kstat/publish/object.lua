@@ -57,9 +57,9 @@ end
 
 -- Creates and installs a kstat of what the caller gave, spec. prepare, a function(box) or nil, is called before the
 -- installation and returns true, or nil, message, errno; create is the function of core that creates the kstat, and
--- what follows are its further arguments, behind the header and the flags. Returns the object, without a metatable,
--- or nil, message, errno name.
-function M.create(self, spec, prepare, create, ...)
+-- what follows are its further arguments, behind the header and the flags. Returns the object, or nil, message, errno
+-- name.
+function M.create(meta, self, spec, prepare, create, ...)
   local module, instance, name, class = check.header(self, spec)
   local flags = (spec.persistent and PERSISTENT or 0) + (spec.writable and WRITABLE or 0)
   local box, message, errname = create(self.segment, module, instance, name, class, flags, ...)
@@ -77,24 +77,26 @@ function M.create(self, spec, prepare, create, ...)
     core.delete(box)
     return nil, message, errname
   end
-  local k = { box = box, module = module, instance = instance, name = name, class = class }
+  local k = setmetatable({ box = box, module = module, instance = instance, name = name, class = class }, meta)
   if self.own then
     self.own[k] = true
   end
   return k
 end
 
--- The same for a kstat with one record, which is bound to the object; sets the metatable.
-function M.create_bound(meta, ...)
-  local k, message, errname = M.create(...)
+-- The same for a kstat with one record, which is bound to the object. address: which field has the address that others
+-- may ask for; timer: as core.methods() takes it.
+function M.create_bound(address, timer, meta, self, ...)
+  local k, message, errname = M.create(meta, self, ...)
   local ok = k
   if k then
-    ok, message, errname = M.bind(k.box, k)
+    ok, message, errname = M.bind(k.box, k, timer)
   end
   if not ok then
     return nil, message, errname
   end
-  return setmetatable(k, meta)
+  self.addresses[k] = address
+  return k
 end
 
 -- The kstat's record and the kstat itself, or (without the FFI) functions that have them.

@@ -139,13 +139,8 @@ end
 -- @function pub:io
 function M.io(self, spec)
   check.fields(spec, io_fields, "io")
-  local k, message, errname = object.create_bound(io_meta, self, spec, spec.latency and core.latency, core.create,
+  return object.create_bound("address", nil, io_meta, self, spec, spec.latency and core.latency, core.create,
     core.types.io, 1)
-  if not k then
-    return nil, message, errname
-  end
-  self.addresses[k] = "address"
-  return k
 end
 
 local timers_methods = {}
@@ -217,7 +212,8 @@ function M.timer(self, spec)
     end
     return true
   end
-  local k, message, errname = object.create(self, spec, prepare, core.create, core.types.timer, #spec.timers)
+  local k, message, errname = object.create(timers_meta, self, spec, prepare, core.create, core.types.timer,
+    #spec.timers)
   if not k then
     return nil, message, errname
   end
@@ -231,7 +227,7 @@ function M.timer(self, spec)
     end
     k.timers[name] = setmetatable(timer, timer_meta)
   end
-  return setmetatable(k, timers_meta)
+  return k
 end
 
 return M

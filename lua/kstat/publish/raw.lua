@@ -36,20 +36,16 @@ function M.raw(self, spec)
     check.usage("raw: bytes: a string that is not empty expected, got %s",
       spec.bytes == "" and "an empty one" or type(spec.bytes))
   end
-  local k, message, errname = object.create(self, spec, function(box)
-    local ok, problem, code = true, nil, nil
+  return object.create(raw_meta, self, spec, function(box)
+    local ok, message, errname = true, nil, nil
     if spec.layout and not self.own then
-      ok, problem, code = core.layout(box, spec.layout)
+      ok, message, errname = core.layout(box, spec.layout)
     end
     if not ok then
-      return nil, problem, code
+      return nil, message, errname
     end
     return core.bytes(box, spec.bytes)
   end, core.create, core.types.raw, #spec.bytes)
-  if not k then
-    return nil, message, errname
-  end
-  return setmetatable(k, raw_meta)
 end
 
 return M
