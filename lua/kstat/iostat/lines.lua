@@ -1,5 +1,5 @@
 --- What iostat shows: a line per device (-x, -e), or a line with a block per disk (-d, -D), beside terminals and CPUs;
--- and rows for programs. All of it is made of columns, and of one array of values for each line.
+-- and rows for programs. A line is made of a list of columns, and each column knows what it shows.
 -- @module kstat.iostat.lines
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")
@@ -11,18 +11,25 @@ local LEAST_NAME, MOST_NAME = 6, 24
 local TITLE, QUEUES_TITLE, ERRORS_TITLE = "extended device statistics", "extended queue statistics", "---- errors --- "
 local LATENCIES = { "w_p50", "w_p99", "s_p50", "s_p99" }
 local OF_DISKS = { "r_p50", "r_p99", "w_p50", "w_p99", "rq_p50", "rq_p99", "wq_p50", "wq_p99" }
-local ERRORS = { "s/w", "h/w", "trn", "tot" }
 -- Columns: title, width, format ("%.0f"), the field that they show of what the line is about, and a function that
 -- changes its value, if it is needed.
+local DEVICE, HOST = { "device", 0, "%s", "name", align = "left" }, { "host", 0, "%s", "host", align = "left" }
+local ERRORS = { { "s/w", 3, nil, "soft" }, { "h/w", 3, nil, "hard" }, { "trn", 3, nil, "transport" },
+  { "tot", 3, nil, "total" } }
 local TTY = { { "tin", 3, nil, "tin" }, { "tout", 4, nil, "tout" } }
 local CPU = { { "us", 2, nil, "us" }, { "sy", 2, nil, "sy" }, { "dt", 2, nil, "dt" }, { "id", 2, nil, "id" } }
 local CPU_STEAL = { CPU[1], CPU[2], CPU[3], CPU[4], { "st", 2, nil, "st" } }
 local TTY_TITLE, CPU_TITLE = "   tty    ", "     cpu"
 local BLOCK, BLOCK_NAME, MOST_BLOCK_NAME = 14, 12, 13 -- columns of a block, where its name is centred, its name
 
-local function add(list, columns)
+-- Adds columns. of: which of the tables that values_of() gets has their fields; nil: they are blank. `blanks` is room
+-- for all values at once.
+local function add(list, columns, of)
+  list.blanks = list.blanks or {}
   for _, c in ipairs(columns) do
-    list[#list + 1] = { title = c[1], key = c[1], room = c[2], format = c[3] or "%.0f", align = c.align }
+    local n = #list + 1
+    list.blanks[n] = ""
+    list[n] = { of, c[4], c[5], title = c[1], key = c[1], room = c[2], format = c[3] or "%.0f", align = c.align }
   end
   return list
 end
@@ -30,6 +37,26 @@ end
 -- A blank more between two columns, or at an end, is a column without anything; programs and -r have none.
 local function blank(o, list)
   return (o.r or o.form) and list or add(list, { { "", 0 } })
+end
+
+-- What columns show, of tables by their names.
+local function values_of(columns, about)
+  local values, last, x = { unpack(columns.blanks) }, nil, nil
+  for i = 1, #columns do
+    local c = columns[i]
+    local of, change = c[1], c[3]
+    if of then
+      if of ~= last then
+        last, x = of, about[of]
+      end
+      local value = x and x[c[2]]
+      if change and x then
+        value = change(value, x)
+      end
+      values[i] = value
+    end
+  end
+  return values
 end
 
 -- How -I and -M change rates and bytes; nil: not at all.
@@ -67,40 +94,8 @@ end
 
 -- The columns of terminals and CPUs, behind others or alone.
 local function system_columns(o, list)
-  list = o.t and add(blank(o, list), TTY) or list
-  return o.c and add(blank(o, list), o.steal and CPU_STEAL or CPU) or list
-end
-
--- Puts at most six values behind n others, nil too. Returns how many there are then.
-local function put(values, n, ...)
-  local i = n + 1
-  values[i], values[i + 1], values[i + 2], values[i + 3], values[i + 4], values[i + 5] = ...
-  return n + select("#", ...)
-end
-
-local function put_blank(o, values, n)
-  return (o.r or o.form) and n or put(values, n, "")
-end
-
--- Puts the values of columns behind n others.
-local function put_columns(columns, values, n, x)
-  for i = 1, #columns do
-    local column = columns[i]
-    local value, change = x[column[4]], column[5]
-    if change then
-      value = change(value, x)
-    end
-    values[n + i] = value
-  end
-  return n + #columns
-end
-
-local function put_terminals(o, values, n, system)
-  return o.t and put_columns(TTY, values, put_blank(o, values, n), system) or n
-end
-
-local function put_cpus(o, values, n, system)
-  return o.c and put_columns(o.steal and CPU_STEAL or CPU, values, put_blank(o, values, n), system) or n
+  list = o.t and add(blank(o, list), TTY, "system") or list
+  return o.c and add(blank(o, list), o.steal and CPU_STEAL or CPU, "system") or list
 end
 
 -- Whether -z leaves a line out.
@@ -129,17 +124,17 @@ end
 
 -- The columns of a device, and the layout of its line. `joined`: no blanks come before its first error count.
 local function device_columns(o, width, joined, system)
-  local list = not o.n and add({}, { { "device", width, "%s", align = "left" } }) or joined and {} or blank(o, {})
+  local device = { "device", width, "%s", "name", align = "left" }
+  local list = not o.n and add({}, { device }, "line") or joined and {} or blank(o, {})
   if o.x then
-    add(list, figures_columns(o, o.both))
+    add(list, figures_columns(o, o.both), "figures")
   elseif not joined then
     blank(o, list)
   end
-  for i, head in ipairs(o.e and ERRORS or {}) do
-    add(list, (i > 1 or o.n or not joined) and { { head, 3 } } or {})
-  end
-  add(list, o.n and { { "device", 0, "%s", align = "left" } } or {})
-  add(list, o.names_hosts and { { "host", 0, "%s", align = "left" } } or {})
+  add(list, o.e and { (o.n or not joined) and ERRORS[1] or nil } or {}, "line")
+  add(list, o.e and { ERRORS[2], ERRORS[3], ERRORS[4] } or {}, "line")
+  add(list, { o.n and DEVICE or nil }, "line")
+  add(list, { o.names_hosts and HOST or nil }, "line")
   if system then
     system_columns(o, list)
   end
@@ -175,8 +170,7 @@ end
 -- @tparam bool system whether terminals and CPUs follow the first line
 -- @treturn table
 function M.new(o, rows, system)
-  local self = { o = o, rows = rows, joined = not o.r and not o.x and (o.X or o.Y), width = LEAST_NAME,
-    figures = figures_columns(o, o.both) }
+  local self = { o = o, rows = rows, joined = not o.r and not o.x and (o.X or o.Y), width = LEAST_NAME }
   for i = 1, #rows do
     self.width = math.min(math.max(self.width, #rows[i].label), MOST_NAME)
   end
@@ -184,12 +178,8 @@ function M.new(o, rows, system)
   local title = title_line(o, head_of(layout, columns):sub(1, -2), system)
   columns, layout = device_columns(o, self.width, false, system)
   self.head = title .. "\n" .. head_of(layout, columns)
-  self.plain = select(2, device_columns(o, self.width, self.joined))
-  self.first = select(2, device_columns(o, self.width, self.joined, system))
-  self.room = {}
-  for i = 1, #columns do
-    self.room[i] = ""
-  end
+  self.plain = { device_columns(o, self.width, self.joined) }
+  self.first = { device_columns(o, self.width, self.joined, system) }
   return self
 end
 
@@ -205,6 +195,16 @@ local function name_of(self, row, mount, soft)
   return self.joined and ("%-" .. self.width .. "s%3s"):format(name, soft and ("%.0f"):format(soft) or "-") or name
 end
 
+-- What columns show of a device; nil: its line is left out.
+local function about_device(o, row, system, errors)
+  local soft, hard, transport, total
+  if errors then
+    soft, hard, transport, total = errors(row)
+  end
+  return row.ready and not (o.z and is_idle(row.figures, total)) and { figures = row.figures, system = system, line = {
+    name = row.label, soft = soft, hard = hard, transport = transport, total = total, host = row.host } } or nil
+end
+
 --- Adds a report.
 -- @tparam {string,...} out
 -- @tparam table self from `new`
@@ -212,32 +212,17 @@ end
 -- @tparam function|nil errors row -> soft, hard, transport, total
 -- @tparam function|nil mounts row -> mount point
 function M.write(out, self, system, errors, mounts)
-  local o = self.o
   out[#out + 1] = self.head
   for _, row in ipairs(self.rows) do
-    local soft, hard, transport, total
-    if errors then
-      soft, hard, transport, total = errors(row)
-    end
-    if row.ready and not (o.z and is_idle(row.figures, total)) then
-      local name, values, n = name_of(self, row, mounts and mounts(row), soft), { unpack(self.room) }, 0
-      n = not o.n and put(values, n, name) or self.joined and n or put_blank(o, values, n)
-      n = o.x and put_columns(self.figures, values, n, row.figures) or self.joined and n or put_blank(o, values, n)
-      if errors and self.joined and not o.n then
-        n = put(values, n, hard, transport, total)
-      elseif errors then
-        n = put(values, n, soft, hard, transport, total)
-      end
-      n = o.n and put(values, n, name) or n
-      n = o.names_hosts and put(values, n, row.host) or n
-      n = system and put_cpus(o, values, put_terminals(o, values, n, system), system) or n
-      values[n + 1] = ""
-      out[#out + 1] = core.line(system and self.first or self.plain, values, "-")
+    local about, form = about_device(self.o, row, system, errors), system and self.first or self.plain
+    if about then
+      about.line.name = name_of(self, row, mounts and mounts(row), about.line.soft)
+      out[#out + 1] = core.line(form[2], values_of(form[1], about), "-")
       system = nil
     end
   end
   if system then
-    out[#out + 1] = M.short_line(M.short(o, {}), system) -- from the first column, as illumos has it
+    out[#out + 1] = M.short_line(M.short(self.o, {}), system) -- from the first column, as illumos has it
   end
 end
 
@@ -268,19 +253,19 @@ end
 function M.short(o, rows)
   local columns, names, block = {}, {}, block_columns(o)
   if o.t then
-    add(blank(o, columns), TTY)
+    add(blank(o, columns), TTY, "system")
     names[1] = o.r and "tty" or TTY_TITLE
   end
-  for _, row in ipairs(rows) do
-    blank(o, add(columns, block))
+  for i, row in ipairs(rows) do
+    blank(o, add(columns, block, i))
     names[#names + 1] = o.r and row.label or centred(row.label)
   end
   if o.c then
-    add(blank(o, columns), o.steal and CPU_STEAL or CPU)
+    add(blank(o, columns), o.steal and CPU_STEAL or CPU, "system")
     names[#names + 1] = o.r and "cpu" or CPU_TITLE
   end
   local layout = layout_of(o, o.c and columns or blank(o, columns))
-  return { o = o, rows = rows, layout = layout, block = block,
+  return { rows = rows, layout = layout, columns = columns,
     head = table.concat(names, o.r and "," or "") .. "\n" .. head_of(layout, columns) }
 end
 
@@ -289,33 +274,35 @@ end
 -- @tparam table|nil system figures of kstat.iostat.system
 -- @treturn string
 function M.short_line(self, system)
-  local o, values = self.o, {}
-  local n = put_terminals(o, values, 0, system)
-  for _, row in ipairs(self.rows) do
-    n = row.ready and put_columns(self.block, values, n, row.figures) or n + #self.block
-    n = put_blank(o, values, n)
+  local about = { system = system }
+  for i, row in ipairs(self.rows) do
+    about[i] = row.ready and row.figures or nil
   end
-  values[put_cpus(o, values, n, system) + 1] = ""
-  return core.line(self.layout, values, "-")
+  return core.line(self.layout, values_of(self.columns, about), "-")
 end
 
 -- --- for programs --------------------------------------------------------------------------------------
+
+-- What rows show.
+local function row_columns(o)
+  local list = {}
+  if o.devices then
+    add(list, { DEVICE }, "line")
+    add(list, figures_columns(o, true), "figures")
+    add(list, o.e and ERRORS or {}, "line")
+    add(list, { o.names_hosts and HOST or nil }, "line")
+    add(list, { o.m and { "mount_point", 0, "%s", "mount" } or o.latency and { "publisher", 0, "%s", "publisher" } or
+      nil }, "line")
+  end
+  return system_columns(o, list)
+end
 
 --- The columns of the rows.
 -- @tparam table o options
 -- @treturn {column,...} of kstat.report
 function M.columns(o)
   local list = {}
-  if o.devices then
-    add(list, { { "device", 0, "%s" } })
-    add(list, figures_columns(o, true))
-    for _, head in ipairs(o.e and ERRORS or {}) do
-      add(list, { { head, 0 } })
-    end
-    add(list, o.names_hosts and { { "host", 0, "%s" } } or {})
-    add(list, o.m and { { "mount_point", 0, "%s" } } or o.latency and { { "publisher", 0, "%s" } } or {})
-  end
-  for i, column in ipairs(system_columns(o, list)) do
+  for i, column in ipairs(row_columns(o)) do
     list[i] = { column.title, function(row) return row[i] end, format = column.format }
   end
   return list
@@ -329,26 +316,15 @@ end
 -- @tparam function|nil mounts row -> mount point
 -- @treturn {table,...}
 function M.rows(o, devices, system, errors, mounts)
-  local rows, columns = {}, figures_columns(o, true)
-  local function finish(values, n)
-    put_cpus(o, values, put_terminals(o, values, n, system), system)
-    rows[#rows + 1] = values
-  end
+  local rows, columns = {}, row_columns(o)
   if not o.devices then
-    finish({}, 0)
+    return { values_of(columns, { system = system }) }
   end
   for _, device in ipairs(devices or {}) do
-    local soft, hard, transport, total
-    if errors then
-      soft, hard, transport, total = errors(device)
-    end
-    if device.ready and not (o.z and is_idle(device.figures, total)) then
-      local values = { device.label }
-      local n = put_columns(columns, values, 1, device.figures)
-      n = errors and put(values, n, soft, hard, transport, total) or n
-      n = o.names_hosts and put(values, n, device.host) or n
-      n = o.latency and put(values, n, device.publisher) or n
-      finish(values, o.m and put(values, n, mounts(device)) or n)
+    local about = about_device(o, device, system, errors)
+    if about then
+      about.line.publisher, about.line.mount = device.publisher, o.m and mounts(device)
+      rows[#rows + 1] = values_of(columns, about)
     end
   end
   return rows
