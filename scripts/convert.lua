@@ -37,9 +37,7 @@ local OPTIONS = options.command({
 
 local stop = running.stop
 
-local function wrong(message)
-  stop(2, message .. "; 'kstatlua convert -h' explains")
-end
+local wrong = running.refusal("kstatlua convert -h")
 
 -- Prints operands that matched nothing. Returns the exit status.
 local function finish(damaged, missing, ok, message)
@@ -236,12 +234,8 @@ local function files_of(given)
 end
 
 local function main()
-  local given, problem = options.read(OPTIONS, arg)
-  if not given then
-    wrong(problem)
-  elseif given.help then
-    running.show(USAGE)
-  elseif given.output == "-" then
+  local given = operand.read(OPTIONS, arg, USAGE, wrong)
+  if given.output == "-" then
     wrong("-o -: a recording is a plain file, no stream")
   end
   local files = files_of(given)

@@ -4,7 +4,6 @@
 -- damaged. SPDX-License-Identifier: MIT
 local blocks = require("kstat.diff.blocks")
 local comparison = require("kstat.diff.comparison")
-local interval = require("kstat.base.options.interval")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
 local options = require("kstat.base.options")
@@ -39,9 +38,7 @@ local OPTIONS = options.command({
 local WINDOW, BASE = 300, 3600 -- seconds
 local status = 0 -- how the command ends where all else is well
 
-local function wrong(message)
-  running.stop(2, message .. "; 'kstatlua diff -h' explains")
-end
+local wrong = running.refusal("kstatlua diff -h")
 
 -- Opens a part of the past: `given`, the options, with other times.
 local function open(given, times)
@@ -134,16 +131,7 @@ local function between(given, ...)
 end
 
 local function main()
-  local given, problem = options.read(OPTIONS, arg)
-  if not given then
-    wrong(problem)
-  elseif given.help then
-    running.show(USAGE)
-  end
-  local operands, seconds = interval.split(given.operands)
-  if not operands then
-    wrong(seconds)
-  end
+  local given, operands, seconds = operand.command_line(OPTIONS, arg, USAGE, wrong)
   local what
   if given.replay or given.at or given.from or given.to or #operands == 0 then
     what = opening.reading(within, given, seconds)

@@ -52,9 +52,7 @@ local FOREIGN_HOST = "the exporter answers at 127.0.0.1, [::1] and localhost; --
 
 local NOT_FOUND = "not found: there are %s, /kstat.json and the page /kstat/\n"
 
-local function wrong(message)
-  running.stop(2, message .. "; 'kstatlua exporter --help' explains")
-end
+local wrong = running.refusal("kstatlua exporter --help")
 
 -- Ends the command if an operand is no selector, but a port, an address or an interval.
 local function check_operands(operands)
@@ -72,12 +70,7 @@ local function read_arguments(words)
   if not theirs then
     wrong(rest)
   end
-  local given, problem = options.read(OPTIONS, rest)
-  if not given then
-    wrong(problem)
-  elseif given.help then
-    running.show(USAGE)
-  end
+  local given = operand.read(OPTIONS, rest, USAGE, wrong)
   given.names = given.names or theirs.asks and "node"
   given.theirs = theirs
   theirs.warn = running.warn

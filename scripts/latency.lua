@@ -27,9 +27,7 @@ Read it with:  kstat -p latency::, kstat -a 'p99(buckets)' -m latency, iostat -x
 local OPTIONS = options.command({ { nil, "groups" }, { "h", "help", final = true } })
 local stop = running.stop
 
-local function wrong(message)
-  stop(2, message .. "; 'kstatlua latency --help' explains")
-end
+local wrong = running.refusal("kstatlua latency --help")
 
 --- Returns what is counted as a set, the interval and the count.
 local function read_arguments(words)

@@ -52,9 +52,7 @@ local HOUR = 3600 -- seconds
 
 local stop = running.stop
 
-local function wrong(message)
-  stop(2, message .. "; 'kstatlua record --help' explains")
-end
+local wrong = running.refusal("kstatlua record --help")
 
 local BYTES = { [""] = 1, k = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
 local LEAST_BYTES = 2 ^ 16 -- a file is an eighth of it

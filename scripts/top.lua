@@ -30,9 +30,7 @@ local TEXTS = { resources = "'kstatlua use --openmetrics' its metrics",
   processes = "'kstat -o openmetrics process' its metrics", disks = "'kstat -o openmetrics -c disk' its metrics",
   cgroups = "'kstat -o openmetrics -c cgroup' its metrics" }
 
-local function wrong(message)
-  running.stop(2, message .. "; 'kstatlua top --help' explains")
-end
+local wrong = running.refusal("kstatlua top --help")
 
 local function copy_of(x)
   local copy = setmetatable({}, getmetatable(x))

@@ -27,6 +27,13 @@ function running.stop(status, message, text)
   error(setmetatable({ status = status, message = message, text = text }, stopped), 0)
 end
 
+--- Makes what ends the command because its command line is wrong.
+-- @string help the command that explains how it is right
+-- @treturn function function(message)
+function running.refusal(help)
+  return function(message) running.stop(2, ("%s; '%s' explains"):format(message, help)) end
+end
+
 local WIDEST = 200 -- columns of a line that repeats what somebody typed
 
 -- A line as a terminal and a log may have it, whatever words are in it; where it is too long for people these are

@@ -8,22 +8,29 @@ local running = require("kstat.base.running")
 
 local operand = {}
 
---- Reads a command line that ends in an interval and a count, or shows the help.
+--- Reads a command line, or shows the help.
 -- @tparam table declared what kstat.base.options.command returned
 -- @tparam {string,...} words
 -- @string usage the help
 -- @tparam function wrong function(message), which ends the command
 -- @treturn table the options
--- @treturn {string,...} the other operands
--- @treturn string|nil the interval
--- @treturn string|nil the count
-function operand.command_line(declared, words, usage, wrong)
+function operand.read(declared, words, usage, wrong)
   local given, problem = require("kstat.base.options").read(declared, words)
   if not given then
     wrong(problem)
   elseif given.help then
     running.show(usage)
   end
+  return given
+end
+
+--- The same of one that ends in an interval and a count.
+-- @treturn table the options
+-- @treturn {string,...} the other operands
+-- @treturn string|nil the interval
+-- @treturn string|nil the count
+function operand.command_line(declared, words, usage, wrong)
+  local given = operand.read(declared, words, usage, wrong)
   local operands, seconds, count = require("kstat.base.options.interval").split(given.operands)
   if not operands then
     wrong(seconds)
