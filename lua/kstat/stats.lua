@@ -442,25 +442,18 @@ if has_ffi then
     return nil, message, code
   end
 
-  function blob:update(id, v)
-    if getmt(self) ~= metatable then usage("bad self (blob expected)") end
-    local err
-    if type(id) == "number" and tobit(id) == id and type(v) == "number" then
-      err = update_dbl(self, id, v, false)
-      if err == 0 then return true end
+  local function updater(rel)
+    return function(self, id, v)
+      if getmt(self) ~= metatable then usage("bad self (blob expected)") end
+      local err
+      if type(id) == "number" and tobit(id) == id and type(v) == "number" then
+        err = update_dbl(self, id, v, rel)
+        if err == 0 then return true end
+      end
+      return answer(other(self, id, v, rel, err))
     end
-    return answer(other(self, id, v, false, err))
   end
-
-  function blob:add(id, v)
-    if getmt(self) ~= metatable then usage("bad self (blob expected)") end
-    local err
-    if type(id) == "number" and tobit(id) == id and type(v) == "number" then
-      err = update_dbl(self, id, v, true)
-      if err == 0 then return true end
-    end
-    return answer(other(self, id, v, true, err))
-  end
+  blob.update, blob.add = updater(false), updater(true)
 end
 
 --- A statistic's value.
