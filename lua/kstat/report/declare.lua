@@ -12,7 +12,7 @@ local fail = mistake.raise
 
 -- --- fields ---------------------------------------------------------------------------------
 
--- The type, or types, of each field; or a word of kstat.report.expected, for what else it has to be.
+-- The type, or types, of each field; or a word of EXPECTED, for what else it has to be.
 local FIELDS = {
   name = "string", about = "string", note = "string", command = "string", options = "table or function",
   operands = "operands", select = "any", published = "boolean or function", optional = "boolean", follow = "function",
@@ -31,6 +31,18 @@ local COLUMN_FIELDS = {
 local WORDS = { align = { left = true, right = true }, measure = { gauge = true, counter = true, label = true },
   elide = { middle = true, ["end"] = true } }
 local MOST_WIDTH = 1000 -- of a column
+-- What else the fields have to be, in words.
+local EXPECTED = {
+  count = "a whole number above 0", operands = "a string or false", width = "a whole number of at most 1000",
+  align = "'left' or 'right'", measure = "'gauge', 'counter' or 'label'", elide = "'middle' or 'end'",
+  format = "a function or a string for string.format with one value",
+}
+
+-- Whether a text formats one number or text.
+local function is_format(format)
+  local _, directives = format:gsub("%%%%", ""):gsub("%%", "")
+  return directives == 1 and (pcall(string.format, format, 1))
+end
 
 local function suits(kind, value)
   local is = type(value)
@@ -40,8 +52,7 @@ local function suits(kind, value)
     return is == "number" and value % 1 == 0 and value >= (kind == "count" and 1 or 0) and
       (kind == "count" or value <= MOST_WIDTH)
   elseif kind == "format" then
-    return is == "function" or is == "string" and (value:find("^%%%d*%.?%d*[fdgs]$") or
-      require("kstat.report.expected").is_format(value))
+    return is == "function" or is == "string" and (value:find("^%%%d*%.?%d*[fdgs]$") or is_format(value))
   elseif kind == "operands" then
     return is == "string" or value == false
   end
@@ -60,7 +71,7 @@ local function take(given, known, skip, what, title)
     if kind then
       if not suits(kind, value) then
         fail("%s: %s: %s expected, not %s", what:format(title), field,
-          require("kstat.report.expected").of(kind), shown(value))
+          EXPECTED[kind] or "a " .. kind:gsub(" or ", " or a "), shown(value))
       end
       taken[field] = value
     elseif not (type(field) == "number" and field % 1 == 0 and field >= 1 and field <= skip) then

@@ -219,6 +219,36 @@ local function in_order(self, shown, of, sort)
   end
 end
 
+-- The names in the expressions of columns, and in a filter, that no row has as a field of its own.
+local function names_of_columns(columns, rows, filter)
+  local names, seen = {}, {}
+  for i = 1, #columns + 1 do
+    for _, name in ipairs((columns[i] or filter or {}).names or {}) do
+      local is_field = seen[name]
+      seen[name] = true
+      for _, row in ipairs(rows) do
+        is_field = is_field or rawget(row, name) ~= nil
+      end
+      names[#names + 1] = not is_field and name or nil
+    end
+  end
+  return names
+end
+
+-- Looks for statistics in expressions of columns, and in a filter, that no kstat of a row has. Returns whether there
+-- was a row with a kstat.
+local function look_for_statistics(columns, rows, filter)
+  local kstats = {}
+  for _, row in ipairs(rows) do
+    kstats[#kstats + 1] = rawget(row, "kstat")
+  end
+  if #kstats > 0 then
+    running.warn_later(require("kstat.base.unknown").statistics(names_of_columns(columns, rows, filter), kstats,
+      require("kstat.figures.expression").is_derived))
+  end
+  return #kstats > 0
+end
+
 --- Prints, after the first tick, what has no kstat, no statistic or no row. Columns wait for a row with a kstat.
 -- @tparam report self whose `unchecked` says what was not looked for yet
 -- @tparam difference d
@@ -227,19 +257,19 @@ end
 -- @tparam {pattern,...}|nil filters the operands
 -- @tparam[opt] boolean first no sample is earlier
 function evaluation.look_for_missing(self, d, rows, given, filters, first)
-  local missing = require("kstat.report.missing")
   if self.unchecked == "all" then
     if not self.optional then
       local selectors = self.select and self.selectors or {}
       running.missing(operand.unmatched(d, selectors, given), #selectors)
     end
     if filters then
-      missing.in_operands(given.operands, filters, self.names)
+      running.warn_later(require("kstat.base.unknown").patterns("nothing here is called", given.operands, filters,
+        self.names))
     end
     self.names, self.unchecked = nil, not self.optional and "columns" or nil
   end
   -- Fields that a script gives its rows may be nil until there is an earlier sample.
-  if self.unchecked and not (first and self.rows) and missing.in_columns(self.columns, rows, self.filter) then
+  if self.unchecked and not (first and self.rows) and look_for_statistics(self.columns, rows, self.filter) then
     self.unchecked = nil
   end
 end

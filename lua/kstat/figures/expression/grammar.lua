@@ -199,11 +199,20 @@ function grammar.excerpt(text, at)
   return #text > 160 and "…" .. text:sub(math.max(1, at - 60), at + 60) .. "…" or text
 end
 
+-- LPeg, without the global that it leaves behind in Lua 5.1.
+local function load_lpeg()
+  local before, lpeg = rawget(_G, "lpeg"), require("lpeg")
+  if rawget(_G, "lpeg") ~= before then
+    rawset(_G, "lpeg", before)
+  end
+  return lpeg
+end
+
 -- Reads a text from the rule `rule` on. Returns what it captures | nil, what is wrong, with the position
 local function read(rule, text, expected)
   local pattern = patterns[rule]
   if not pattern then
-    local lpeg = require("kstat.base.lpeg")
+    local lpeg = load_lpeg()
     lpeg.setmaxstack(STACK)
     local tokens, rules = make_tokens(lpeg), { rule }
     add_expressions(lpeg, tokens, rules)
