@@ -274,10 +274,25 @@ local function meant_by(fields, typed, how, kstats)
   return ""
 end
 
+-- Kstats and drivers of illumos that are not here: what has their figures; "": Linux does not count them. A number at
+-- the end of a name is left out.
+local OF_ILLUMOS = { vminfo = "unix:0:meminfo", kmem_alloc = "kmalloc-8 and so on, with KSTAT_WITH=slab",
+  vopstats = "a kstat of class 'fs'", zone_caps = "a kstat of class 'cgroup'", zones = "a kstat of class 'cgroup'" }
+for name in ("segmap dnlcstats ncstats biostats flushmeter callout turnstile sock_unix_list kvm pg_hw_perf " ..
+  "pci_intrs kmem_magazine"):gmatch("[%w_]+") do
+  OF_ILLUMOS[name] = ""
+end
+for driver in ("hme eri ge ce bge nge e1000g igb ixgbe rge nxge vnic aggr"):gmatch("%w+") do
+  OF_ILLUMOS[driver] = "link:0:NAME"
+end
+for driver in ("cmdk dad ssd blkdev"):gmatch("%w+") do
+  OF_ILLUMOS[driver] = "a kstat of class 'disk'"
+end
+
 -- What illumos has by this name.
 local function of_illumos(fields)
   for _, name in ipairs({ fields.name, fields.module }) do
-    local here = require("kstat.base.illumos")[name:gsub("_?%d+$", "")]
+    local here = OF_ILLUMOS[name:gsub("_?%d+$", "")]
     if here then
       return (here == "" and "; illumos has it; Linux does not count it" or "; here it is %s"):format(here)
     end

@@ -17,27 +17,42 @@ local options = {}
 
 --- Whose kstats are shown: the same switch for all commands; kstat.command.opening.whose reads it.
 -- @table options.whose
-options.whose = { { nil, "machine" }, { nil, "trust", arg = "USER,..." } }
+options.whose = { { nil, "machine", help = "kstats of the machine alone, of nobody who publishes" }, { nil, "trust",
+  arg = "USER,...", help = "of those that are published, root's, one's own and those of these users" } }
 
 --- Which part of the past is shown in place of now: the same for all commands; kstat.base.past.source reads it.
 -- @table options.past
 options.past = {
-  { "r", "replay", arg = "FILE", repeated = true }, { nil, "from", arg = "TIME" }, { nil, "to", arg = "TIME" },
-  { nil, "at", arg = "TIME" }, { nil, "host", arg = "NAME" },
+  { "r", "replay", arg = "FILE", repeated = true,
+    help = "a recording, a directory of them or a capture in place of the machine; repeat it for more than one" },
+  { nil, "from", arg = "TIME",
+    help = "from there on: 14:32, yesterday 3:12, mon 9:00, -3h, 2026-11-21 14:05; without -r as recorded here" },
+  { nil, "to", arg = "TIME", help = "up to there" },
+  { nil, "at", arg = "TIME", help = "the one interval that ends then, of as many seconds as the interval" },
+  { nil, "host", arg = "NAME", help = "of recordings of several machines, those of this one" },
 }
 
 --- Reports on a screen, see kstat.top: `read` gives true, unless the report has an option of that name of its own.
 -- @table options.watch
-options.watch = { nil, "watch", screen = true }
+options.watch = { nil, "watch", screen = true,
+  help = "on a terminal each report in place of the one before, with the keys of top (h lists them)" }
 
--- What every report understands; a report's own letter takes precedence. kstat.base.options.help explains them.
+-- What every report understands; a report's own letter takes precedence.
 local STANDARD = {
-  { "j", "json" }, { nil, "csv" }, { nil, "openmetrics" }, { "y", "skip_first", long = "skip-first" },
-  { "z", "skip_idle", long = "skip-idle" }, { "T", "timestamp", arg = "d|u", type = "timestamp" },
-  { nil, "sort", arg = "COLUMN" }, { nil, "top", arg = "N", type = "count" }, { nil, "summary" },
-  { nil, "color", arg = "always|never|auto", type = "word", default = "auto" }, options.watch,
+  { "j", "json", help = "JSON, an object a line" }, { nil, "csv", help = "comma-separated values" },
+  { nil, "openmetrics", help = "OpenMetrics text, at the end; an interval needs a count" },
+  { "y", "skip_first", long = "skip-first", help = "leave out the first report, which is since creation" },
+  { "z", "skip_idle", long = "skip-idle", help = "leave out rows whose numbers are all 0" },
+  { "T", "timestamp", arg = "d|u", type = "timestamp",
+    help = "the time before each report: d a date, u seconds since 1970" },
+  { nil, "sort", arg = "COLUMN", help = "sort by that column, descending; -COLUMN ascending" },
+  { nil, "top", arg = "N", type = "count", help = "only the first N rows" },
+  { nil, "summary",
+    help = "at the end the average, least and greatest value and the p99 of each column, over all intervals" },
+  { nil, "color", arg = "always|never|auto", type = "word", default = "auto", help = "colours; auto: on a terminal" },
+  options.watch,
 }
-local HELP = { { "h", "help", final = true } } -- the last one of the list that it prints
+local HELP = { { "h", "help", final = true, help = "this" } } -- the last one of the list that it prints
 -- What else is in the table of options.
 local TAKEN = { first = true, interval = true, count = true, operands = true }
 local OWN_FIELDS = { help = "string", arg = "string", long = "string", type = "string", default = "any",
@@ -340,12 +355,28 @@ function options.times(words)
   return seconds, seconds and count or not seconds and 1 or nil
 end
 
---- The text of --help, see kstat.base.options.help.
+--- The text of --help.
 -- @param declared what declare() gave
 -- @tparam table about `name`, `about`, `note`, `operands` (what they are, nil: names of rows, false: there are none)
 -- @treturn string
 function options.help(declared, about)
-  return require("kstat.base.options.help")(declared, about)
+  local left, width = {}, 0
+  for i, o in ipairs(declared.all) do
+    left[i] = (o.letter and "-" .. o.letter .. ", " or "    ") .. "--" .. o.long ..
+      (o.optional and "[=" .. o.arg .. "]" or o.arg and " " .. o.arg or "")
+    width = math.max(width, #left[i])
+  end
+  local operands = about.operands ~= false and (" [%s ...]"):format(about.operands or "name") or ""
+  local out = {
+    ("usage: kstatlua %s [options]%s [interval [count]]\n"):format(about.name, operands),
+    about.about and about.about .. "\n" or "", about.note and about.note .. "\n" or "", "\n",
+  }
+  for i, o in ipairs(declared.all) do
+    local default = o.default ~= nil and (" (default: %s)"):format(tostring(o.default)) or ""
+    out[#out + 1] = ("  %s%s  %s%s\n"):format(left[i], (" "):rep(width - #left[i]),
+      o.help or "", default)
+  end
+  return table.concat(out)
 end
 
 return options
