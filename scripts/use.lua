@@ -8,7 +8,6 @@ local asked_past = require("kstat.base.past")
 local core = require("kstat.core")
 local kstat = require("kstat")
 local levels = require("kstat.use.levels")
-local limits = require("kstat.use.limits")
 local opening = require("kstat.command.opening")
 local operand = require("kstat.command.operand")
 local output = require("kstat.command.output")
@@ -233,7 +232,7 @@ report = kstat.report({
   check = function(options)
     checking = options.check
     if options.explain then
-      running.show(limits.explain(measured(options)))
+      running.show(resources.explain(measured(options)))
     end
   end,
   none = all_well,

@@ -1,6 +1,6 @@
 --- States on a screen: their names, and why something is in its state.
 -- @module kstat.top.states
-local limits = require("kstat.use.limits")
+local resources = require("kstat.use.resources")
 local picture = require("kstat.picture")
 local use = require("kstat.use.rows")
 
@@ -52,7 +52,7 @@ local function minute_of(limit, values, utf8)
     least, most, sum = math.min(least, value), math.max(most, value), sum + value
   end
   local function amount(value)
-    return limits.amount(math.floor(10 * value + 0.5) / 10, limit.unit)
+    return resources.amount(math.floor(10 * value + 0.5) / 10, limit.unit)
   end
   return ("last minute: %s  from %s to %s, mean %s"):format(picture.sparkline(values, { utf8 = utf8, width = 40,
     high = math.max(most, limit.warning or limit.critical or 0) }), amount(least), amount(most), amount(sum / #values))
@@ -60,11 +60,11 @@ end
 
 -- The rule of one figure, its value, and those of the last minute.
 local function add_rule(lines, row, limit, values, utf8)
-  local value, title, file, reason = row.values[limit[3]], limits.lines(limit)
+  local value, title, file, reason = row.values[limit[3]], resources.lines(limit)
   local who = row.who_of and row.who_of[limit[3]]
   who = type(who) == "string" and who ~= "" and (" (%s)"):format(who) or ""
   lines[#lines + 1] = ""
-  lines[#lines + 1] = title .. (value and "; now " .. limits.amount(value, limit.unit) .. who or "; not known here")
+  lines[#lines + 1] = title .. (value and "; now " .. resources.amount(value, limit.unit) .. who or "; not known here")
   lines[#lines + 1] = values[1] and "  " .. minute_of(limit, values, utf8) or nil
   lines[#lines + 1] = "  " .. file
   lines[#lines + 1] = "  " .. reason
@@ -83,7 +83,7 @@ function states.explain(row, name, utf8, since, values_of)
   use.tell(row)
   local title = name .. ": " .. (states.name(row) or "nothing is known") .. (since and " " .. since or "")
   local lines = { title, row.reasons ~= "" and row.reasons or nil }
-  for _, limit in ipairs(limits.of[row.resource]) do
+  for _, limit in ipairs(resources.limits_of[row.resource]) do
     local value = row.values[limit[3]]
     local severity = value and use.severity(limit, value) or -1
     by_severity[severity] = by_severity[severity] or {}

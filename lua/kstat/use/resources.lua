@@ -28,10 +28,16 @@ local parts_in_order = {}
 -- @table limits
 resources.limits = {}
 
+--- The limits of each resource, by its name.
+-- @table limits_of
+resources.limits_of = {}
+
 for i, name in ipairs({ "cpu", "memory", "disk", "fs", "network", "tables", "cgroup", "gpu", "system" }) do
   parts_in_order[i] = require("kstat.use." .. name)
   for _, limit in ipairs(parts_in_order[i].limits) do
     resources.limits[#resources.limits + 1] = limit
+    resources.limits_of[limit[1]] = resources.limits_of[limit[1]] or {}
+    table.insert(resources.limits_of[limit[1]], limit)
   end
 end
 
@@ -90,6 +96,53 @@ function resources.measure(d, prev, names, kept)
     part.measure(d, add, is_new, prev, kept)
   end
   return reader.order(d, list)
+end
+
+-- --- limits in words -------------------------------------------------------------------------------
+
+--- A value as people read it, with its unit.
+-- @number value
+-- @string unit of a limit
+-- @treturn string
+function resources.amount(value, unit)
+  local number = (value % 1 == 0 and "%d" or "%.1f"):format(value)
+  return number .. (unit == "%" and "%" or unit ~= "" and " " .. unit or "")
+end
+
+--- Explains one limit.
+-- @tparam table limit
+-- @treturn string what it is about, and from where on the state is another one
+-- @treturn string the kernel's file
+-- @treturn string the reason
+function resources.lines(limit)
+  local from = {}
+  for _, state in ipairs({ "warning", "critical" }) do
+    from[#from + 1] = limit[state] and ("%s from %s%s"):format(state, resources.amount(limit[state], limit.unit),
+      limit.hourly and state == "critical" and " an hour" or "") or nil
+  end
+  return ("%s: %s, %s"):format(limit[2], limit[3], from[1] and table.concat(from, ", ") or "no limit"), limit.file,
+    limit.reason
+end
+
+--- Explains all limits.
+-- @tparam[opt] {table,...} measured what kstat.use.resources measured here: of the others it says that they are not
+-- known here
+-- @treturn string lines
+function resources.explain(measured)
+  local out, last, known = {}, nil, {}
+  for _, one in ipairs(measured or {}) do
+    for what in pairs(one.values) do
+      known[one.resource .. " " .. what] = true
+    end
+  end
+  for _, limit in ipairs(resources.limits) do
+    out[#out + 1] = limit[1] ~= last and (last and "\n" or "") .. limit[1] .. "\n" or nil
+    last = limit[1]
+    local title, file, reason = resources.lines(limit)
+    local mark = measured and not known[limit[1] .. " " .. limit[3]] and "; not known here" or ""
+    out[#out + 1] = ("  %s%s\n    %s\n    %s\n"):format(title, mark, file, reason)
+  end
+  return table.concat(out)
 end
 
 return resources

@@ -2,7 +2,6 @@
 --
 -- @module kstat.use.rows
 local culprits = require("kstat.use.culprits")
-local limits = require("kstat.use.limits")
 local resources = require("kstat.use.resources")
 
 local rows = {}
@@ -66,7 +65,7 @@ end
 local function row_of(measured, steady)
   local row = { resource = measured.resource, name = measured.name, k = measured.k, values = measured.values,
     because = {}, d = measured.d, who_of = measured.who, of_host = measured.of_host }
-  for _, limit in ipairs(limits.of[measured.resource]) do
+  for _, limit in ipairs(resources.limits_of[measured.resource]) do
     local value = measured.values[limit[3]]
     if value then
       local severity = rows.severity(limit, value, measured.d and measured.d.elapsed)
@@ -132,7 +131,7 @@ function rows.tell(row)
       who = known[who]
     end
     who = who and who ~= "" and who or nobody and "nobody can be named: " .. nobody
-    reason.what, reason.who = reason.limit[3] .. " " .. limits.amount(reason.value, reason.limit.unit), who or ""
+    reason.what, reason.who = reason.limit[3] .. " " .. resources.amount(reason.value, reason.limit.unit), who or ""
   end
   row.why, row.who, row.reasons = texts_of(row.because), all_culprits(row.because), texts_of(row.because, true)
 end
@@ -187,7 +186,7 @@ end
 function rows.states(d, prev)
   local worst, list, all = nil, {}, resources.measure(d, prev, {})
   for _, row in ipairs(all) do
-    for _, limit in ipairs(limits.of[row.resource]) do
+    for _, limit in ipairs(resources.limits_of[row.resource]) do
       local value = row.values[limit[3]]
       row.severity = value and math.max(row.severity or 0, rows.severity(limit, value, d.elapsed)) or row.severity
     end

@@ -16,7 +16,6 @@ local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")
 local levels = require("kstat.use.levels")
-local limits = require("kstat.use.limits")
 local makers = require("kstat.top.column")
 local reader = require("kstat.use.reader")
 local recent = require("kstat.use.recent")
@@ -113,8 +112,8 @@ end
 local function nearest(list)
   local _, most = figures.most(list, function(row) return row.nearest_share end)
   local limit = most and most.nearest.limit
-  return limit and ("%s %s %s of %s"):format(use.title(most), limit[3], limits.amount(most.nearest.value, limit.unit),
-    limits.amount(limit.warning or limit.critical, limit.unit))
+  return limit and ("%s %s %s of %s"):format(use.title(most), limit[3], resources.amount(most.nearest.value,
+    limit.unit), resources.amount(limit.warning or limit.critical, limit.unit))
 end
 
 -- The parts of the verdict where all that is known is well.
