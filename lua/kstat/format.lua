@@ -7,7 +7,6 @@
 -- letter does not know is ignored, a width may have any number of digits, a precision beyond 99 is 99. `%s` shows a
 -- number's shortest text. What is nil or no finite number is shown as `-`, as wide as the directive says. Text for
 -- a number's directive is shown as text.
---
 -- @module kstat.format
 local core = require("kstat.core")
 

@@ -12,7 +12,6 @@
 -- What the world causes is returned as nil, message, name of errno ("ENOENT"); mistakes of the
 -- caller raise an error. So does a field of this module or its parts that is not there but is spelt like one that is:
 -- `kstat.opne`. To ask whether an older version has a function, `rawget(kstat, "name")` never raises.
---
 -- @module kstat
 local chain = require("kstat.read.chain")
 local core = require("kstat.core")

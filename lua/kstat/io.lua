@@ -14,7 +14,6 @@
 --
 -- Exact between any two samples: counters that passed their width are continued, a kstat that was created anew
 -- counts from then. A counter that fell otherwise counts 0.
---
 -- @module kstat.io
 local core = require("kstat.core")
 

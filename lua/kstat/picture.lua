@@ -7,7 +7,6 @@
 -- Every function returns text and prints nothing. Characters are plain ASCII where the locale is not
 -- UTF-8; the option `utf8` (true, false) overrides that. Widths are columns;
 -- the option `width` overrides the window's; of fractions the whole part counts, and 2,000 is the most.
---
 -- @module kstat.picture
 local core = require("kstat.core")
 local variable = require("kstat.base.environment").variable

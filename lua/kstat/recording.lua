@@ -7,7 +7,6 @@
 --
 -- `kstat.open("today.rec")` reads one. A sample is written whole or not at all: what a killed program or
 -- a full disk leaves behind can be read up to the last whole sample, and continued there.
---
 -- @module kstat.recording
 local core = require("kstat.core")
 local selector = require("kstat.read.selector")

@@ -1,5 +1,4 @@
 --- What an aggregation takes of kstats: their keys and values, into its groups.
---
 -- @module kstat.aggregate.adding
 local core = require("kstat.core")
 local definitions = require("kstat.aggregate.definition")

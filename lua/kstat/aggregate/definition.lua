@@ -1,5 +1,4 @@
 --- What an aggregation is made of: its keys, what it computes of each group, and what is read for that.
---
 -- @module kstat.aggregate.definition
 local expression = require("kstat.figures.expression")
 local foreign = require("kstat.figures.foreign")

@@ -6,7 +6,6 @@
 -- its ticks (nil: it is none), and in `everything` what is of all groups, of its period if it is of one. Groups stay in
 -- the tree while values come for them at every tick; one that is not `touched` is there no more, unless the level has
 -- windows.
---
 -- @module kstat.aggregate.groups
 local core = require("kstat.core")
 local window = require("kstat.figures.expression.window")

@@ -17,7 +17,6 @@
 -- A kstat that lacks a key is left out. Where the machine's kstats have a key, what is published under the same key is
 -- left out: nobody would know whose figure the result is. Distributions that histograms counted are values, too: those
 -- of a group are merged, and reducers are of all their values.
---
 -- @module kstat.aggregate
 local adding = require("kstat.aggregate.adding")
 local core = require("kstat.core")

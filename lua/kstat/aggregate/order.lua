@@ -1,6 +1,5 @@
 --- The orders in which an aggregation is read. Each is a function(columns) of the keys that gives a function(a, b) of
 -- rows, as table.sort takes it, for one sort; that by key is of groups, too.
---
 -- @module kstat.aggregate.order
 local order = {}
 

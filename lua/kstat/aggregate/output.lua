@@ -1,5 +1,4 @@
 --- How an aggregation looks: for people, as lines, as JSON.
---
 -- @module kstat.aggregate.output
 local buckets = require("kstat.figures.reducers.buckets")
 local core = require("kstat.core")

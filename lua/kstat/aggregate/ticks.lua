@@ -1,6 +1,5 @@
 --- The ends of ticks: what is over time gets its values, reducers of groups within theirs, and the periods of keys of
 -- time what their ticks came to.
---
 -- @module kstat.aggregate.ticks
 local groups = require("kstat.aggregate.groups")
 local reducers = require("kstat.figures.reducers")

@@ -1,7 +1,6 @@
 --- Misspelt functions: to read a field of a module or of an object that is not there, but is like one that is, raises
 -- an error with the name that was probably meant. All other absent fields are nil, so that a script can ask whether
 -- there is a function.
---
 -- @module kstat.base.guess
 require("kstat.base.mistake")
 

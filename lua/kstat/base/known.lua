@@ -1,6 +1,5 @@
 --- What a word is that nothing matches: a kstat's class, module, name or statistic, a command, a device, a process, a
 -- user, or a word of others (kstat.base.words).
---
 -- @module kstat.base.known
 local core = require("kstat.core")
 local environment = require("kstat.base.environment")

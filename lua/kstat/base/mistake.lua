@@ -1,7 +1,6 @@
 --- Mistakes in what a script declares: one line that names the place in the script.
 --
 -- Nothing but that line is of use to whoever runs the script, so the host shows no traceback.
---
 -- @module kstat.base.mistake
 local core = require("kstat.core")
 

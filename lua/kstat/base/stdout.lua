@@ -1,7 +1,6 @@
 --- Standard output as loops and commands use it: writing, and what a failure means.
 --
 -- A reader that went away (a closed pipe) is no failure: nothing is left to do, and there is nobody to say it to.
---
 -- @module kstat.base.stdout
 local core = require("kstat.core")
 local variable = require("kstat.base.environment").variable

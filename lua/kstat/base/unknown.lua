@@ -2,7 +2,6 @@
 --
 -- A mistyped name selects nothing, and nothing is what a report shows for what is missing. So commands look, at the
 -- first tick, for names that nothing has, and print one line for each on standard error (kstat.base.running).
---
 -- @module kstat.base.unknown
 local core = require("kstat.core")
 local display = require("kstat.base.text")

@@ -2,7 +2,6 @@
 --
 -- `kstat.every` has the cadence, the signals and the ends. What follows a tick is the same for all commands: its
 -- output is flushed, and what could not be read is printed.
---
 -- @module kstat.command.tick
 local core = require("kstat.core")
 local running = require("kstat.base.running")

@@ -4,7 +4,6 @@
 -- tool is run up to the point where it reads its command line. Modules, instances, names and statistics are those of
 -- the chain. A candidate is a line, a tab, and what it means; one that ends in ":" or "=" is to be continued. A line
 -- that begins with the tab says that the name of a file is to follow.
---
 -- @module kstat.complete
 local options = require("kstat.base.options")
 local running = require("kstat.base.running")

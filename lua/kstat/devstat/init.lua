@@ -14,7 +14,6 @@
 --
 -- What the world causes is reported as `nil, message, errno_name`.
 -- SPDX-License-Identifier: MIT
---
 -- @module kstat.devstat
 
 --- A *device* is immutable: the state of one device at one time. Its fields:

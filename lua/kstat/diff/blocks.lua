@@ -2,7 +2,6 @@
 --
 -- A counter's figure in a block is its rate, a gauge's is its value at the end. Blocks of the base are as long as those
 -- of the window, because figures over a longer time spread less; where the base is longer they lie apart evenly.
---
 -- @module kstat.diff.blocks
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")

@@ -1,5 +1,4 @@
 --- Compares two spans of time: which statistics differ, since when, and what happened besides.
---
 -- @module kstat.diff.comparison
 -- SPDX-License-Identifier: MIT
 local blocks = require("kstat.diff.blocks")

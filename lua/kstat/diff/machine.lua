@@ -2,7 +2,6 @@
 -- with what all of the machine would be.
 --
 -- Processes of one name are one, with their children that ended: what began later used nothing before.
---
 -- @module kstat.diff.machine
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")

@@ -1,5 +1,4 @@
 --- What is not a matter of figures: kstats that came, went or began anew, and texts that changed.
---
 -- @module kstat.diff.news
 -- SPDX-License-Identifier: MIT
 

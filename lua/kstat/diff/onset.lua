@@ -1,5 +1,4 @@
 --- When statistics that differ began to, and which of them moved together.
---
 -- @module kstat.diff.onset
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")

@@ -1,5 +1,4 @@
 --- How `kstatlua diff` looks.
---
 -- @module kstat.diff.output
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")

@@ -3,7 +3,6 @@
 --
 -- Sources: H. B. Mann and D. R. Whitney, "On a test of whether one of two random variables is stochastically larger
 -- than the other", 1947; Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", 1995.
---
 -- @module kstat.diff.ranks
 -- SPDX-License-Identifier: MIT
 local ranks = {}

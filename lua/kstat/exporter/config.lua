@@ -2,7 +2,6 @@
 --
 -- The file is YAML. What is needed of that is read here: mappings in mappings, lists and plain or quoted texts, one a
 -- line, and comments. Anything else is refused with its line, as are names that mean nothing to these exporters.
---
 -- @module kstat.exporter.config
 local environment = require("kstat.base.environment")
 

@@ -1,5 +1,4 @@
 --- Who may come in, and the pages at the door: passwords, `/`, `/healthz` and `/favicon.ico`.
---
 -- @module kstat.exporter.entrance
 local core = require("kstat.core")
 

@@ -6,7 +6,6 @@
 --
 -- A child of which the earlier sample has no I/O, because it ended while that was taken, counts in full if it was
 -- younger than an interval; else nobody knows what its parent's children did.
---
 -- @module kstat.figures.ended
 -- SPDX-License-Identifier: MIT
 local core = require("kstat.core")

@@ -4,7 +4,6 @@
 -- lose in a second, and so the product of how many come and how long each takes. A queue that is stuck, in which
 -- nothing completes and whose service times are therefore 0, comes out on top as well, which %b would not tell from one
 -- that is merely busy.
---
 -- @module kstat.figures.published
 local core = require("kstat.core")
 local io_figures = require("kstat.io")

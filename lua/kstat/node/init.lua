@@ -2,7 +2,6 @@
 --
 -- The names, labels and units are those of node_exporter 1.x on Linux, and so are its collectors and its filters. What
 -- the machine lacks is left out.
---
 -- @module kstat.node
 local GROUPS = require("kstat.node.table")
 local core = require("kstat.core")

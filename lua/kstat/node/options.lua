@@ -3,7 +3,6 @@
 -- `--collector.NAME` and `--no-collector.NAME` choose collectors; filters and other options of collectors, `--web.…`
 -- and `--path.…` mean what they mean there, as far as there is something here that they can be about. The others are
 -- accepted, and a line says that they do nothing.
---
 -- @module kstat.node.options
 local core = require("kstat.core")
 local node = require("kstat.node")

@@ -1,5 +1,4 @@
 --- The collectors of node_exporter that are no kstats: a few rows each, about the machine and the exporter itself.
---
 -- @module kstat.node.rows
 local core = require("kstat.core")
 local environment = require("kstat.base.environment")

@@ -1,5 +1,4 @@
 --- One scrape under the names of node_exporter: all collectors that are on, or those that a request wants.
---
 -- @module kstat.node.scrape
 local core = require("kstat.core")
 local node = require("kstat.node")

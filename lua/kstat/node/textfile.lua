@@ -3,7 +3,6 @@
 -- A file is read strictly, as node_exporter reads it: one mistake and nothing of it is shown, but a line on standard
 -- error and `node_textfile_scrape_error`. Times of samples are a mistake, and so is a family of another type than an
 -- earlier file says, or one that the exporter has itself.
---
 -- @module kstat.node.textfile
 local core = require("kstat.core")
 

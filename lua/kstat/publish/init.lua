@@ -13,7 +13,6 @@
 -- type needs.
 -- What the world causes is returned as nil, message, name of errno; mistakes of the caller raise, and so do
 -- fractions where whole things are counted.
---
 -- @module kstat.publish
 
 --- What describes a kstat of any type: `name` (string): its own, and optionally `module` (?string; the segment's name),

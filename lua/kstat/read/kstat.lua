@@ -3,7 +3,6 @@
 -- A kstat of a chain stays valid through updates. It is read when it is first asked for a value, and
 -- again by `ks:update()`. When it is gone its fields remain, and methods return nil, message,
 -- "ENXIO".
---
 -- @module kstat.kstat
 
 --- `k.nread` is the statistic of that name, as `k:get("nread")` has it; methods and the fields below come first, and

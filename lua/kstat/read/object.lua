@@ -13,7 +13,6 @@
 -- module of `lookup`, is the first to spell out, and has it from then on.
 -- A sample of `kstat.every` raises if it is asked, after its tick, for a kstat that was not read during the tick.
 -- Methods and fields come before modules of the same name: `x:module("select")` is the module's.
---
 -- @module kstat.object
 local core = require("kstat.core")
 local path = require("kstat.read.path")

@@ -10,7 +10,6 @@
 -- instance where `pairs` knows `__pairs`. One to a statistic that is there cannot be caught: the table is the script's
 -- own, and no chain, sample or difference knows of it. The path mends it when it leads there again; in Lua 5.1 and
 -- LuaJIT it stays until update() reads anew.
---
 -- @module kstat.path
 local core = require("kstat.core")
 

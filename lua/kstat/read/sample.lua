@@ -16,7 +16,6 @@
 -- that fell otherwise counts 0: kernels correct some times backwards, and only `crtime` shows a reset.
 -- So a difference is never a huge number. A kstat that the earlier sample lacks is not in the
 -- difference, unless it was created after that sample, or while kstats of its module were read for it.
---
 -- @module kstat.sample
 local core = require("kstat.core")
 local object = require("kstat.read.object")

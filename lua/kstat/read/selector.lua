@@ -10,7 +10,6 @@
 --
 -- As a table, `{module =, instance =, name =, statistic =, class =}`: each a specifier as above, but
 -- here a colon is a character like any other. The instance may be a number.
---
 -- @module kstat.selector
 
 --- A selector as a table: `module`, `name`, `statistic` and `class` (?string): a specifier, nil: any; `instance`

@@ -1,7 +1,6 @@
 --- What a script declares to kstat.report, checked: fields, columns, options.
 --
 -- A wrong declaration is a mistake as kstat.base.mistake has them.
---
 -- @module kstat.report.declare
 local mistake = require("kstat.base.mistake")
 local unknown = require("kstat.base.unknown")

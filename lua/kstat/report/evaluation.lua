@@ -1,7 +1,6 @@
 --- What a report makes of a tick: rows, which operands choose, columns show, and a column or the report puts in order.
 --
 -- The functions get the report (kstat.report) first: they are its methods.
---
 -- @module kstat.report.evaluation
 local core = require("kstat.core")
 local operand = require("kstat.command.operand")

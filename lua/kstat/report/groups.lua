@@ -2,7 +2,6 @@
 --
 -- Columns that are keys name the row; the expressions of the others have reducers in them, as values of
 -- kstat.aggregate have: `{ "r/s", "sum(rate(reads))" }`.
---
 -- @module kstat.report.groups
 local aggregate = require("kstat.aggregate")
 local mistake = require("kstat.base.mistake")

@@ -15,7 +15,6 @@
 --
 -- A script that returns this is run by `kstatlua`: with interval and count, -j, --csv, --openmetrics, -r,
 -- --sort, --top, -T, -y, -z and --help. doc/scripting-reference.md is the whole story, with units.
---
 -- @module kstat.report
 local clock = require("kstat.command.clock")
 local core = require("kstat.core")

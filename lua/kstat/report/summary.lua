@@ -2,7 +2,6 @@
 --
 -- For each row, by its texts and labels, and each column: the mean, weighted by the length of the intervals; the least
 -- and the greatest value; and the 99th percentile, in which each interval counts once.
---
 -- @module kstat.report.summary
 local aggregate = require("kstat.aggregate")
 local is_name = require("kstat.report.evaluation").is_name

@@ -2,7 +2,6 @@
 --
 -- An action returns what is left for the loop to do: "quit", "sample" (the view has to be read anew), "step" (one more
 -- sample now), "interval" (the next deadline is another one), a table for the past, or nil: the window is drawn.
---
 -- @module kstat.top.actions
 local order = require("kstat.top.order")
 local overlays = require("kstat.top.overlays")

@@ -4,7 +4,6 @@
 -- have a `head` (fun(screen): lines above the tables), `keys` of its own (each with `help` and `act`), and says `none`
 -- in place of rows, from where enter leads to `instead`. Nothing here does input or output: kstat.top.actions says what
 -- keys do to the state, kstat.top.window how it looks, kstat.top the loop.
---
 -- @module kstat.top.application
 local mistake = require("kstat.base.mistake")
 local options = require("kstat.base.options")

@@ -2,7 +2,6 @@
 --
 -- A frame is as large as a window at most. Its first line is the only one that does not begin with a blank, and an
 -- empty line ends it. All are of whole intervals, of the past of whole steps.
---
 -- @module kstat.top.batch
 local application = require("kstat.top.application")
 local clock = require("kstat.command.clock")

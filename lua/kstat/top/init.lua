@@ -2,7 +2,6 @@
 --
 -- This is the loop, which has the terminal, the time and the samples. `kstat.top.application` is the state,
 -- `kstat.top.actions` what keys do to it, `kstat.top.sampling` where samples come from.
---
 -- @module kstat.top
 local actions = require("kstat.top.actions")
 local application = require("kstat.top.application")

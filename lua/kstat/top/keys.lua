@@ -3,7 +3,6 @@
 -- A key is a character as it was typed ("q", "/", "é"), or a name: "up", "down", "left", "right",
 -- "pageup", "pagedown", "home", "end", "insert", "delete", "enter", "tab", "backspace", "escape",
 -- "f1" to "f10", "ctrl-c", "ctrl-l". What has no name here (pasted control bytes) is "other".
---
 -- @module kstat.top.keys
 local keys = {}
 

@@ -2,7 +2,6 @@
 --
 -- A window shows few of many rows, so only as many as it can show are put in order: rows are compared with the last one
 -- that is visible, and most of them, which are idle, are passed over at once.
---
 -- @module kstat.top.order
 local core = require("kstat.core")
 local machine = require("kstat.base.machine")

@@ -2,7 +2,6 @@
 --
 -- An overlay has lines(app, width), `at`, how many of them are above the window, and may have `keys`, by their names
 -- fun(overlay, app). It is there while it is the application's `overlay`.
---
 -- @module kstat.top.overlays
 local core = require("kstat.core")
 local order = require("kstat.top.order")

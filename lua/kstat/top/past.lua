@@ -2,7 +2,6 @@
 --
 -- A moment is a sample and the one before it, or some samples before (`width`), which together are an interval. Between
 -- calls the chain is at the sample of the moment, because differences ask it what statistics mean.
---
 -- @module kstat.top.past
 local asked = require("kstat.base.past")
 local chain = require("kstat.read.chain")

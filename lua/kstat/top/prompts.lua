@@ -2,7 +2,6 @@
 --
 -- A prompt has a `label`, a `text`, may have a `hint`, and the functions `changed`, `again`, `done` and `cancelled`,
 -- which get the application and the text; what they return is left to do, as with the actions of kstat.top.actions.
---
 -- @module kstat.top.prompts
 local chain = require("kstat.read.chain")
 local core = require("kstat.core")

@@ -3,7 +3,6 @@
 -- It is a file of lines: a view, the number of its table (0: all of them), what was chosen, and how, with tabs between.
 -- What is not known, such as a column of another version, is passed over; a file that is something else is left alone,
 -- and so is one of another user.
---
 -- @module kstat.top.remembered
 local core = require("kstat.core")
 local variable = require("kstat.base.environment").variable

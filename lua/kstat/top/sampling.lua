@@ -2,7 +2,6 @@
 --
 -- The sections of a view that read the same kind of kstats share a chain, which is bounded by what they select; it is
 -- opened when the view is first shown. In the past all sections share the samples of the recording.
---
 -- @module kstat.top.sampling
 local core = require("kstat.core")
 local machine = require("kstat.top.machine")

@@ -2,7 +2,6 @@
 --
 -- It has the ways of kstat.top.past that need no recording. A sample has what its view read then: rows that were not
 -- visible lack what is read for visible ones.
---
 -- @module kstat.top.seen
 local core = require("kstat.core")
 

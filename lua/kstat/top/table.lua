@@ -3,7 +3,6 @@
 -- Columns are as wide as what they have shown; the first text takes the room that the others leave and is shortened in
 -- the middle. In a window that is too narrow the columns with the largest `priority` leave, but not the one that sorts.
 -- A last column that is `whole` takes what is left: it goes on in the next line, or ends there if it says so.
---
 -- @module kstat.top.table
 local colour = require("kstat.base.colour")
 local core = require("kstat.core")

@@ -3,7 +3,6 @@
 -- They are shown as their command lines say. Where a tick is one line (vmstat), its line follows those of the ticks
 -- before it, as it does without a screen; what has a name takes the place of what had it. A text (iostat) is lines of a
 -- table without titles.
---
 -- @module kstat.top.watch
 local evaluation = require("kstat.report.evaluation")
 

@@ -1,5 +1,4 @@
 --- Control groups that have a limit, as kstatlua use measures them.
---
 -- @module kstat.use.cgroup
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")

@@ -1,5 +1,4 @@
 --- The CPUs, as kstatlua use measures them.
---
 -- @module kstat.use.cpu
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")

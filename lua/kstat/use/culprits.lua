@@ -1,6 +1,5 @@
 --- Who is to blame for what kstatlua use warns of: processes, control groups. Each function returns a function that
 -- gives the names when they are wanted, because most machines are well; nil: nobody is known.
---
 -- @module kstat.use.culprits
 local core = require("kstat.core")
 local ended = require("kstat.figures.ended")

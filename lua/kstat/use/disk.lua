@@ -1,5 +1,4 @@
 --- Disks, as kstatlua use measures them.
---
 -- @module kstat.use.disk
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")

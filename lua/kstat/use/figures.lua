@@ -1,5 +1,4 @@
 --- Figures of kstats over an interval, each nil if there is none. Captures may hold anything.
---
 -- @module kstat.use.figures
 local core = require("kstat.core")
 local selector = require("kstat.read.selector")

@@ -1,5 +1,4 @@
 --- File systems, as kstatlua use measures them.
---
 -- @module kstat.use.fs
 local figures = require("kstat.use.figures")
 

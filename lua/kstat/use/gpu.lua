@@ -1,5 +1,4 @@
 --- GPUs, as kstatlua use measures them: those of NVIDIA by the driver's library, others from /sys/class/drm.
---
 -- @module kstat.use.gpu
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")

@@ -4,7 +4,6 @@
 -- table: `from` and `to` (seconds since 1970), `severity` (nil: nothing is known, or the interval is cut by a start of
 -- the machine or a time without samples), `states` (text: what is not well; nil as above). Those of one sample each are
 -- found by both ends; of a line with many samples in a column each holds several, and shows their mean.
---
 -- @module kstat.use.history
 local chain = require("kstat.read.chain")
 local core = require("kstat.core")

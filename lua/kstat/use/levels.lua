@@ -1,5 +1,4 @@
 --- How much there is of a resource at the moment: the figure that tells people most, as a short text.
---
 -- @module kstat.use.levels
 local figures = require("kstat.use.figures")
 local io_figures = require("kstat.io")

@@ -1,5 +1,4 @@
 --- Memory and swap space, as kstatlua use measures them.
---
 -- @module kstat.use.memory
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")

@@ -1,5 +1,4 @@
 --- Links, and what the network drops for all of them, as kstatlua use measures it.
---
 -- @module kstat.use.network
 local figures = require("kstat.use.figures")
 local latency = require("kstat.figures.latency")

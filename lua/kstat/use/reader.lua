@@ -1,6 +1,5 @@
 --- Who looks: in a container most resources are the host's, and processes are not seen; nor are they by a user from
 -- whom hidepid hides them.
---
 -- @module kstat.use.reader
 local figures = require("kstat.use.figures")
 

@@ -1,6 +1,5 @@
 --- What was seen of resources lately: since when each is not well, what was measured in the last minute, and the worst
 -- state over some minutes. What is kept is bounded, however many resources there are and however short intervals are.
---
 -- @module kstat.use.recent
 local figures = require("kstat.use.figures")
 local rows = require("kstat.use.rows")

@@ -14,7 +14,6 @@
 -- hour of a longer interval.
 -- A report shows the value that exceeds its limit most, or else the first one that could be read. Of those that are
 -- `quiet` it then shows 0, because their values say nothing below the limit.
---
 -- @module kstat.use.resources
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")

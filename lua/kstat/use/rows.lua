@@ -1,5 +1,4 @@
 --- The resources of a machine with their states: what kstatlua use, the screen and the line of the past show of them.
---
 -- @module kstat.use.rows
 local culprits = require("kstat.use.culprits")
 local resources = require("kstat.use.resources")

@@ -1,5 +1,4 @@
 --- Processes that are in trouble, and the clock, as kstatlua use measures them.
---
 -- @module kstat.use.system
 local core = require("kstat.core")
 local culprits = require("kstat.use.culprits")

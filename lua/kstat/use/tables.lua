@@ -1,5 +1,4 @@
 --- Tables of the kernel, as kstatlua use measures them.
---
 -- @module kstat.use.tables
 local culprits = require("kstat.use.culprits")
 local figures = require("kstat.use.figures")

@@ -8,7 +8,6 @@
 -- (options.name is an array), and `final = true` (nothing behind it is read).
 --
 -- Options are accepted behind operands, up to `--`; with POSIXLY_CORRECT in the environment only before them.
---
 -- @module kstat.base.options
 local interval = require("kstat.base.options.interval")
 local mistake = require("kstat.base.mistake")

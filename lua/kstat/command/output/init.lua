@@ -5,7 +5,6 @@
 -- is missing; a row's `text` is a line for people, in place of values. tick has `time` (seconds since 1970; CSV takes a
 -- text, too) and `elapsed` (seconds), both but for people, `first` (since creation) and `totals` (a row, or nil); and
 -- `part` where the rows are a part of a summary: its name.
---
 -- @module kstat.command.output
 local colour = require("kstat.base.colour")
 local core = require("kstat.core")

@@ -4,7 +4,6 @@
 -- at the end. Of a single report samples have no time; of several each has that of its report, in the order that
 -- a reader wants, metric by metric. Texts and columns of the kind "label" are labels. A unit is the end of a
 -- family's name, as the format has it: `kr_per_s` in KB/s is `kr_per_s_KB_per_s`.
---
 -- @module kstat.command.output.metrics
 local core = require("kstat.core")
 

@@ -3,7 +3,6 @@
 --
 -- The format wants all lines of a family together, and in these all of a metric, in order of time. So nothing is
 -- written before the end. What is waiting is in memory up to 16 MB, and beyond that in a temporary file.
---
 -- @module kstat.command.output.series
 -- SPDX-License-Identifier: MIT
 local series = {}

@@ -14,7 +14,6 @@
 --     first of    trees of keys, of which the first one counts that a kstat has
 --
 -- Items, arguments, keys and what follows `where` and `having` have their `text`, and `whole`: the one that was read.
---
 -- @module kstat.expression.grammar
 local grammar = {}
 

@@ -12,7 +12,6 @@
 --
 -- A comparison is 1 or 0. What is missing makes the whole expression nil, and so does a division by zero; a report
 -- prints `-`. A service time is missing in an interval in which nothing completed.
---
 -- @module kstat.expression
 local core = require("kstat.core")
 local derived = require("kstat.figures.expression.derived")

@@ -3,7 +3,6 @@
 -- Expressions of groups get the group (kstat.aggregate.groups) in place of a row.
 --
 -- Functions of a `tree`, a `context` and `build` (kstat.expression) make a function(row).
---
 -- @module kstat.expression.reduction
 local core = require("kstat.core")
 local reducers = require("kstat.figures.reducers")

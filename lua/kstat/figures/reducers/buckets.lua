@@ -1,7 +1,6 @@
 --- Distributions with DTrace's buckets: quantize and lquantize.
 --
 -- Values are rounded down to whole numbers, as DTrace's are whole.
---
 -- @module kstat.figures.reducers.buckets
 local core = require("kstat.core")
 

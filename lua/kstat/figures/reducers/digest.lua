@@ -1,5 +1,4 @@
 --- Percentiles: exact while a group has few values, then of buckets which are one percent wide.
---
 -- @module kstat.figures.reducers.digest
 local digest = {}
 

@@ -13,7 +13,6 @@
 --
 -- Percentiles are of buckets one percent wide, which merge exactly whatever their scale. An ewma is a mean with
 -- decaying weights rather than the usual recursion, so that two of them can be merged and late ticks do not distort it.
---
 -- @module kstat.figures.reducers
 local reducers = {}
 

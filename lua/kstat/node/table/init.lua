@@ -13,7 +13,6 @@
 --
 -- `kind` is the type of all its metrics. `once`: of kstats with the same labels the first counts. `keep`: patterns for
 -- labels of other kstats, which have no metrics. Groups of one selector that follow each other are read together.
---
 -- @module kstat.node.table
 local groups = {}
 for _, part in ipairs({ require("kstat.node.table.machine"), require("kstat.node.table.hardware"),

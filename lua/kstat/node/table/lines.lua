@@ -1,5 +1,4 @@
 --- Lines of the table of the names of node_exporter that are alike but for a word.
---
 -- @module kstat.node.table.lines
 local lines = {}
 

@@ -5,7 +5,6 @@
 -- States are those of kstatlua use, which judges groups that have a limit. Of each group the view reads the file that
 -- CPU% is from. A row finds the rest when somebody looks at it, as rows of processes do: when it is visible, or when a
 -- column sorts. In the first view all is read anyway, as its verdict judged all groups.
---
 -- @module kstat.top.views.cgroups
 local cgroup = require("kstat.use.cgroup")
 local core = require("kstat.core")

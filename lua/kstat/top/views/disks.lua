@@ -2,7 +2,6 @@
 --
 -- Figures of disks are those of iostat, figures of links those of nicstat, states those of kstatlua use. Drivers and
 -- disks that iostat passes over are left out, the former unless they do something. What is idle comes last.
---
 -- @module kstat.top.views.disks
 local core = require("kstat.core")
 local devices = require("kstat.iostat.devices")

@@ -12,7 +12,6 @@
 -- read more (it scrolled, put rows in another order, filtered), the next sample follows in 0.25 s, as at the first
 -- frame. To read a page ahead on each side would take eighty files more at every tick. Without a screen (-b) the first
 -- sample has what the view selects of all rows.
---
 -- @module kstat.top.views.processes
 local core = require("kstat.core")
 local ended = require("kstat.figures.ended")

@@ -12,7 +12,6 @@
 -- A median of many intervals does not move with one that is bad, follows a lasting change within half a minute, and
 -- needs 60 numbers of a row. Before there are five, p99 of all values is what both samples know, so that it can be
 -- compared at once, and after a jump into the past.
---
 -- @module kstat.top.views.published
 local core = require("kstat.core")
 local machine = require("kstat.base.machine")

@@ -9,7 +9,6 @@
 -- used, or where the kernel's averages say that somebody waited for one before the screen began. In the interval in
 -- which a disk comes into use only new processes are known: the verdict names one if it did half of what the disk did,
 -- and else the control group, or nobody.
---
 -- @module kstat.top.views.resources
 local colour = require("kstat.base.colour")
 local core = require("kstat.core")

@@ -6,7 +6,6 @@
 -- people without idle ones.
 --
 -- Only what is shown has a history, which the view keeps; a row that comes into sight begins anew.
---
 -- @module kstat.top.views.statistics
 local asked = require("kstat.base.past")
 local core = require("kstat.core")
