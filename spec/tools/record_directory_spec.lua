@@ -4,23 +4,24 @@ local host = run.bin .. "/kstatlua"
 local machine = run.build .. "/spec/core_record_directory" -- a made-up machine, whose clock is fast
 local dir
 
--- Counts the samples of a directory, and prints what is wrong with them.
+-- Prints how many samples a directory has and the time of the last one, in ms, and what is wrong with them.
 local COUNT = [[
-  local count, ks, message, errname = 0, kstat.open(arg[1])
+  local count, last, ks, message, errname = 0, 0, kstat.open(arg[1])
   -- EISDIR: the directory was made while it was opened.
   assert(ks or errname == "ENODATA" or errname == "ENOENT" or errname == "EISDIR", message)
   while ks and not ks:ended() do
     count = count + 1
+    last = math.floor(ks:time_of_day() * 1000)
     assert(#ks > 0)
     assert(ks:update() ~= nil)
   end
   assert(not ks or not ks:damaged())
-  print(count)]]
+  print(count .. " " .. last)]]
 
 local function samples(path)
   local r = run.run({ "kstatlua", "-e", COUNT, path or dir })
   assert.equal("", r.err)
-  return tonumber(r.out)
+  return tonumber(r.out:match("%d+"))
 end
 
 local function names(path)
@@ -109,6 +110,26 @@ kstat-20231117-100000.rec
       local went = select(4, assert(ks:previous(nil, wanted)))
       assert.same({ #times - at, times[at] }, { went, ks:time_of_day() - 1700000000 })
     end
+  end)
+
+  it("is read in the order of time, also where many files begin in a second", function()
+    local capture = require("support.capture")
+    run.shell("mkdir " .. dir)
+    for i = 1, 12 do
+      local second = i == 1 and 19 or i == 12 and 21 or 20
+      local name = ("%s/kstat-20231114-2213%d%s.rec"):format(dir, second, i > 2 and i < 12 and "-" .. i - 1 or "")
+      run.write_file(dir .. ".json", ("%.3f\n[%s]\n"):format(1699999980 + second + i / 1000,
+        capture.named("a", 1, 100 + i, '"n":1')))
+      assert.equal("", run.run({ "kstatlua", "convert", "-o", name, dir .. ".json" }).err)
+    end
+    local r = run.run({ "kstatlua", "convert", dir })
+    assert.equal("", r.err)
+    local last, n = 0, 0
+    for time in r.out:gmatch('"snaptime": (%d+)[.%d]*,\n\t"data"') do
+      assert.is_true(tonumber(time) > last, r.out)
+      last, n = tonumber(time), n + 1
+    end
+    assert.equal(12, n)
   end)
 
   it("leaves no descriptor open when its recorder is closed", function()
@@ -296,22 +317,28 @@ kstat-20231117-100000.rec
   it("loses no sample, however often recorders are killed", function()
     local kills = tonumber(os.getenv("KSTAT_KILLS")) or 20
     run.write_file(dir .. ".lua", COUNT)
-    -- Of two directories one has such a limit that files begin and are removed all the time.
+    -- Of two directories one has such limits that files begin and are removed all the time.
     local script = [[i=0; before=0
       while [ $i -lt KILLS ]; do
-        d=DIR limit=100M; [ $((i % 3)) != 0 ] || d=DIR.small limit=64k
+        d=DIR limits="--keep-bytes 100M"; [ $((i % 3)) != 0 ] || d=DIR.small limits="--keep-bytes 64k --keep 1s"
         known=$(ls -d $d 2>&-)
-        HOST record --directory $d --keep-bytes $limit unix 0.001 & p=$!
+        HOST record --directory $d $limits unix 0.001 & p=$!
         # The first one in a directory has written a sample; on a slow machine others may not get so far.
-        [ -n "$known" ] || until [ "$(HOST DIR.lua $d)" -gt 0 ]; do sleep 0.01; done
-        sleep 0.0$((i % 10 / 2 + 1))$((i * 7 % 10)); kill -9 $p; wait $p 2>/dev/null
+        [ -n "$known" ] || until seen=$(HOST DIR.lua $d) && [ "${seen% *}" -gt 0 ]; do sleep 0.01; done
+        sleep 0.0$((i % 10 / 2 + 1))$((i * 7 % 10)); seen=$(HOST DIR.lua $d); kill -9 $p; wait $p 2>/dev/null
         i=$((i + 1))
         now=$(HOST DIR.lua $d) || echo "after $i kills: $d"
-        [ $d = DIR ] || continue
-        HOST record --directory $d --keep-bytes $limit unix 0.001 3 && again=$(HOST DIR.lua $d)
-        [ $now -ge $before ] && [ $again = $((now + 3)) ] || echo "after $i kills: $before, $now, $again"
-        before=$again
-        if [ $before -gt 500 ]; then rm -r DIR; before=0; fi
+        [ ${now#* } -ge ${seen#* } ] || echo "after $i kills: $d: $seen, $now"
+        ls -A $d | grep -v '^kstat-[-0-9]*[.]rec$'
+        HOST record --directory $d $limits unix 0.001 3 && again=$(HOST DIR.lua $d) || echo "after $i kills: $d"
+        if [ $d = DIR ]; then
+          [ ${now% *} -ge $before ] && [ ${again% *} = $((${now% *} + 3)) ] ||
+            echo "after $i kills: $before, $now, $again"
+          before=${again% *}
+          if [ $before -gt 500 ]; then rm -r DIR; before=0; fi
+        else
+          size=$(cat $d/* | wc -c); [ $size -le 65536 ] || echo "after $i kills: $size bytes"
+        fi
       done 2>&1 | grep -v Killed]]
     local r = run.shell((script:gsub("KILLS", kills):gsub("HOST", host):gsub("DIR", dir)))
     assert.equal("", r.out)

@@ -354,12 +354,16 @@ add_path(struct ks_files *files, const char *path, struct ks_buf *damages)
 	return add_known(files, path, damages);
 }
 
+/* By time; of files that a recorder began in one second each has a number more in its name: NAME.rec, NAME-2.rec, ... */
 static int
 compare(const void *a, const void *b)
 {
 	const struct ks_file *x = a, *y = b;
+	size_t n = strlen(x->path), m = strlen(y->path);
 
-	return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : strcmp(x->path, y->path);
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return n != m ? (n > m) - (n < m) : strcmp(x->path, y->path);
 }
 
 static void
