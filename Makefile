@@ -8,7 +8,7 @@
 #   make analyze    what GCC's analyser finds in the C files
 #   make sanitize   the specs of C code, the module and the commands again, built with ASan and UBSan
 #   make soak       hostile neighbours, stress and damage for SOAK_SECONDS (600), built with ASan and UBSan; SOAK_KILLS
-#                   (10000) recorders; SOAK_PAIRS (1000) pairs of commands, subtracted
+#                   (10000) recorders, publishers and writers of files; SOAK_PAIRS (1000) pairs of commands, subtracted
 #   make coverage   which lines of csrc the specs run, and which functions never run
 #   make race       the thread stress, built with TSan
 #   make sweep      lets each request for memory and each system call of the commands fail, one in each run
@@ -330,7 +330,7 @@ soak:
 	+KSTAT_SOAK=$(SOAK_SECONDS) $(MAKE) sanitize CHECK_WITH=lua5.4 \
 	    SPECS="spec/core/hostile_spec.lua spec/core/stress_spec.lua spec/core/robust_spec.lua"
 	+KSTAT_KILLS=$(SOAK_KILLS) $(MAKE) check SPECS="spec/tools/record_spec.lua spec/tools/record_directory_spec.lua \
-	    --filter=however" CHECK_WITH=lua5.4
+	    spec/tools/killed_spec.lua --filter=however" CHECK_WITH=lua5.4
 	+KSTAT_PAIRS=$(SOAK_PAIRS) $(MAKE) check SPECS=spec/tools/pairs_spec.lua CHECK_WITH=lua5.4
 
 # The share of the lines of csrc that run in the specs, and the functions that never do.

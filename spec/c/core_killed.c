@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #include "chain/chain.h"
+#include "chain/values.h"
+#include "kstat_blob.h"
 #include "kstat_provider.h"
 #include "provider/segment/word.h"
 #include "source/sources.h"
@@ -28,8 +30,21 @@ static uint64_t complete, busy, gone, lingering;
 static hrtime_t slowest;
 
 struct kstats {
-	kstat_t *io, *named, *hist, *timers;
+	kstat_t *io, *named, *hist, *timers, *times, *blob;
 };
+
+/* A statsblob of which all processes know the template. */
+static kstat_t *
+publish_blob(kstat_pub_t *pub)
+{
+	struct voistatspec vss[] = { STATS_VSS_SUM(), STATS_VSS_MAX() };
+	static int tpl = -1;
+
+	if (tpl < 0 && ((tpl = stats_tpl_alloc("killed", 0)) < 0 ||
+	    stats_tpl_add_voistats((uint32_t)tpl, 0, "v", VSD_DTYPE_INT_U64, NVSS(vss), vss, 0) != 0))
+		return NULL;
+	return kstat_publish_statsblob(pub, "killed", 0, "blob", "misc", (uint32_t)tpl, 1, 0);
+}
 
 static int
 publish(const char *name, struct kstats *s)
@@ -44,13 +59,16 @@ publish(const char *name, struct kstats *s)
 	s->timers = kstat_publish_create(pub, "killed", 0, "timer", "misc", KSTAT_TYPE_TIMER, 1, 0);
 	s->hist = kstat2_publish_histogram(pub, pseg, 4, KSTAT2_NVHIST_LOG2, KSTAT_NVMT_BYTES, 1, 0, 0, 0,
 	    0, 0, "", 0);
-	if (s->io == NULL || s->named == NULL || s->timers == NULL || s->hist == NULL)
+	s->times = kstat_publish_latency(pub, "killed", 0, "times", NULL, 0, NULL, 5, 1000, 1000000);
+	s->blob = publish_blob(pub);
+	if (s->io == NULL || s->named == NULL || s->timers == NULL || s->hist == NULL || s->blob == NULL ||
+	    s->times == NULL || kstat_publish_label(s->times, "route", "/search") != 0)
 		return -1;
 	kstat_named_init(&KSTAT_NAMED_PTR(s->named)[0], "count", KSTAT_DATA_UINT64);
 	kstat_named_init(&KSTAT_NAMED_PTR(s->named)[1], "text", KSTAT_DATA_STRING);
 	kstat_timer_init(s->timers->ks_data, "event");
 	return kstat_install(s->io) | kstat_install(s->named) | kstat_install(s->timers) |
-	    kstat2_install(s->hist);
+	    kstat2_install(s->hist) | kstat2_install(s->times) | kstat_install(s->blob);
 }
 
 /* Changes everything once; 0, or what refused. */
@@ -64,8 +82,10 @@ touch(const struct kstats *s, uint64_t i)
 	kstat_counter_add(kstat_counter(s->named, "count"), 1);
 	if (kstat_ioq_runq_enter(q) != 0 || kstat_ioq_done(q, KSTAT_IO_READ, 512) != 0)
 		return "queue";
-	if (kstat2_hist_add_value(s->hist, i) != 0)
+	if (kstat2_hist_add_value(s->hist, i) != 0 || kstat2_hist_add_value(s->times, 900 + i % 200) != 0)
 		return "histogram";
+	if (kstat_blob_update_uint(kstat_blob(s->blob), 0, 3, false) != 0)
+		return "statsblob";
 	if (kstat_etimer_event(kstat_etimer(s->timers, NULL), 100, 103) != 0)
 		return "timer";
 	if (kstat_named_store(s->named, "text", text, i % sizeof(text)) != 0)
@@ -75,9 +95,45 @@ touch(const struct kstats *s, uint64_t i)
 
 /* --- the reader ------------------------------------------------------------------------------------ */
 
+/* A number among the statistics that people see, or what is not one. */
+static uint64_t
+statistic(const kstat_t *k, const char *name, const char **text)
+{
+	struct ks_values v = { NULL, 0, 0 };
+	uint64_t number = UINT64_MAX;
+
+	*text = "";
+	(void)ks_values_collect(&v, k, true);
+	for (size_t i = 0; i < v.n; i++) {
+		if (strcmp(v.pair[i].name, name) == 0 && v.pair[i].value.kind == KS_VALUE_STRING)
+			*text = v.pair[i].value.str;
+		else if (strcmp(v.pair[i].name, name) == 0)
+			number = v.pair[i].value.u64;
+	}
+	ks_values_free(&v);
+	return number;
+}
+
+/* Each value of the histogram was at least 900 and less than 1,100, each of the statsblob 3. */
+static const char *
+check_counts(kstat_t *k)
+{
+	const char *text;
+	uint64_t n = statistic(k, "count", &text), sum = statistic(k, "sum", &text);
+
+	if (strcmp(k->ks_name, "blob") == 0)
+		return statistic(k, "v_sum", &text) % 3 != 0 ? "torn statsblob" : NULL;
+	if (sum < 900 * n || sum >= 1100 * n + (n == 0))
+		return "torn histogram";
+	(void)statistic(k, "route", &text);
+	return strcmp(text, "/search") != 0 ? "no label" : NULL;
+}
+
 static const char *
 check(kstat_t *k)
 {
+	if (strcmp(k->ks_name, "blob") == 0 || strncmp(k->ks_name, "times", 5) == 0)
+		return check_counts(k);
 	if (k->ks_type == KSTAT_TYPE_IO) {
 		kstat_io_t *io = KSTAT_IO_PTR(k);
 
