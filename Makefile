@@ -328,7 +328,8 @@ SOAK_KILLS ?= 10000
 SOAK_PAIRS ?= 1000
 soak:
 	+KSTAT_SOAK=$(SOAK_SECONDS) $(MAKE) sanitize CHECK_WITH=lua5.4 \
-	    SPECS="spec/core/hostile_spec.lua spec/core/stress_spec.lua spec/core/robust_spec.lua"
+	    SPECS="spec/core/hostile_spec.lua spec/core/stress_spec.lua spec/core/robust_spec.lua \
+	    spec/core/everywhere_spec.lua"
 	+KSTAT_KILLS=$(SOAK_KILLS) $(MAKE) check SPECS="spec/tools/record_spec.lua spec/tools/record_directory_spec.lua \
 	    spec/tools/killed_spec.lua --filter=however" CHECK_WITH=lua5.4
 	+KSTAT_PAIRS=$(SOAK_PAIRS) $(MAKE) check SPECS=spec/tools/pairs_spec.lua CHECK_WITH=lua5.4
