@@ -225,7 +225,7 @@ wants_key(struct ks_recorder *rec, int64_t day)
 
 /* Writes the sample whose bytes were made, or lets it be written. 0, or -1 with errno. */
 static int
-put_sample(struct ks_recorder *rec, enum ks_rec_kind kind, int64_t now, int input)
+put_sample(struct ks_recorder *rec, enum ks_rec_kind kind, int64_t now, struct ks_rec_input input)
 {
 	const struct ks_rec_item item = { .kind = kind, .time_of_day = now, .input = input, .bytes = rec->bytes,
 		.boot = now - (int64_t)rec->state.taken };
@@ -249,7 +249,7 @@ add_found(struct ks_recorder *rec, int64_t now, int input)
 	    frames % FRAMES_PER_LIGHT == 0 ? KS_REC_LIGHT : KS_REC_DIFFERENCE;
 
 	rec->frames = 0; /* after a failure the state is ahead of the file: the next frame starts anew */
-	if (encode(rec, kind, now) != 0 || put_sample(rec, kind, now, input) != 0)
+	if (encode(rec, kind, now) != 0 || put_sample(rec, kind, now, ks_rec_input_of(input)) != 0)
 		return -1;
 	rec->samples++;
 	rec->frames = (frames + 1) % FRAMES_PER_KEY;
@@ -319,7 +319,8 @@ ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, 
 		if (hosts[i].kc == NULL)
 			continue;
 		file = ks_chain_file(hosts[i].kc);
-		if (ks_rec_writer_start(&rec->file, file) != 0 || read_kstats(rec, &hosts[i], selectors, n) != 0)
+		if (ks_rec_writer_start(&rec->file, ks_rec_input_of(file)) != 0 ||
+		    read_kstats(rec, &hosts[i], selectors, n) != 0)
 			return -1;
 		if (ks_chain_time_of_day(hosts[i].kc, NULL) > now)
 			now = ks_chain_time_of_day(hosts[i].kc, NULL);

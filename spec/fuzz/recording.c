@@ -82,7 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		ks_buf_add(&sample, n > 0 ? at + 1 : at, n > 0 ? n : 1); /* a sample is never empty */
 		failed = sample.failed || ks_rec_writer_pack(&w, kind, at[n] * KS_NANOSEC, &sample) != 0 ||
-		    ks_rec_writer_put(&w, -1) != 0;
+		    ks_rec_writer_put(&w, (struct ks_rec_input){ 0 }) != 0;
 		ks_buf_free(&sample);
 		kind = (enum ks_rec_kind)(at[n] % 3);
 		at += 1 + n;

@@ -29,7 +29,7 @@ struct ks_rec_item {
 	enum ks_rec_kind kind;
 	int64_t time_of_day; /* ns since 1970 */
 	int64_t boot;        /* when the machine was started, on the same clock */
-	int input;           /* the descriptor of the file that it was read from, or -1 */
+	struct ks_rec_input input;
 	struct ks_buf bytes; /* what ks_rec_encode() made; owned */
 };
 

@@ -114,6 +114,14 @@ int ks_rec_last_time(int fd, off_t file_size, int64_t *time);
  */
 void ks_rec_frame_pack(const struct ks_rec_frame *f, uint32_t set_back, unsigned char *frame);
 
+/* Which file a sample was read from, for as long as it waits to be written; 0, 0: none. */
+struct ks_rec_input {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct ks_rec_input ks_rec_input_of(int fd);
+
 /* The file is whole up to `size` between calls; the next frame replaces what lies behind. */
 struct ks_rec_writer {
 	char *path;          /* for messages; owned */
@@ -154,13 +162,10 @@ int ks_rec_writer_pack(struct ks_rec_writer *w, enum ks_rec_kind kind, int64_t t
  * Before a frame: refuses to write the file that the samples come from. Before the first one it cuts off what
  * a killed recorder left behind the last whole frame, and says what the file is. 0, or -1 with errno.
  */
-int ks_rec_writer_start(struct ks_rec_writer *w, int input);
+int ks_rec_writer_start(struct ks_rec_writer *w, struct ks_rec_input input);
 
-/*
- * Appends that frame. `input` is the descriptor of the file that the sample was read from, or -1. 0, or -1 with errno,
- * EINVAL if this is the file that is written.
- */
-int ks_rec_writer_put(struct ks_rec_writer *w, int input);
+/* Appends that frame. 0, or -1 with errno, EINVAL if it was read from the file that is written. */
+int ks_rec_writer_put(struct ks_rec_writer *w, struct ks_rec_input input);
 
 void ks_rec_writer_close(struct ks_rec_writer *w);
 

@@ -219,14 +219,22 @@ write_at(int fd, const char *p, size_t n, off_t at)
 	return 0;
 }
 
-int
-ks_rec_writer_start(struct ks_rec_writer *w, int input)
+struct ks_rec_input
+ks_rec_input_of(int fd)
 {
-	struct stat in, out;
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? (struct ks_rec_input){ st.st_dev, st.st_ino } : (struct ks_rec_input){ 0 };
+}
+
+int
+ks_rec_writer_start(struct ks_rec_writer *w, struct ks_rec_input input)
+{
+	struct stat out;
 
 	if (fstat(w->fd, &out) != 0)
 		return fail(w);
-	if (input >= 0 && fstat(input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+	if (input.ino != 0 && input.dev == out.st_dev && input.ino == out.st_ino)
 		return ks_fail(EINVAL, "%s: names the file that is read; name another file", w->path);
 	if (w->started)
 		return 0;
@@ -262,7 +270,7 @@ ks_rec_writer_pack(struct ks_rec_writer *w, enum ks_rec_kind kind, int64_t time_
 }
 
 int
-ks_rec_writer_put(struct ks_rec_writer *w, int input)
+ks_rec_writer_put(struct ks_rec_writer *w, struct ks_rec_input input)
 {
 	int error;
 
