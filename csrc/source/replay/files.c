@@ -241,11 +241,12 @@ is_entry(const char *path, struct ks_buf *damages)
 
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return false;
+	errno = 0;
 	if (ks_replay_is_recording(path))
 		return true;
-	if (access(path, R_OK) != 0 && errno == ENOENT)
+	if (errno == ENOENT)
 		return false; /* its recorder removed it meanwhile */
-	if (access(path, R_OK) != 0)
+	if (errno != 0)
 		(void)ks_fail(errno, "%.200s: %s", path, strerror(errno));
 	else if (n > 4 && strcmp(path + n - 4, ".rec") == 0)
 		(void)ks_fail(EBADMSG, "%.200s: damaged at byte 0: not a recording", path);

@@ -2,10 +2,12 @@
 #include "source/replay/replay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -322,16 +324,16 @@ ks_replay_is_recording(const char *path)
 {
 	char start[KS_REC_MAGIC_SIZE];
 	struct stat st;
-	FILE *f = NULL;
+	int fd = -1;
 	bool is;
 
 	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		f = fopen(path, "re");
-	if (f == NULL)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return false;
-	is = fread(start, 1, sizeof(start), f) == sizeof(start) &&
+	is = ks_rec_read_at(fd, start, sizeof(start), 0) == sizeof(start) &&
 	    memcmp(start, KS_REC_MAGIC, sizeof(start)) == 0;
-	(void)fclose(f);
+	(void)close(fd);
 	return is;
 }
 

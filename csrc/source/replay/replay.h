@@ -17,7 +17,7 @@
 struct ks_source *ks_source_replay_open(const char *path, const struct ks_window *window);
 
 /*
- * True if a plain file begins as recordings do. False also if it cannot be read: opening it then says why. A pipe is
+ * True if a plain file begins as recordings do. False also if it cannot be read, with errno. A pipe is
  * not looked into, because what is read from it would be lost; it can only be a capture.
  */
 bool ks_replay_is_recording(const char *path);

@@ -115,6 +115,8 @@ inflate_payload(struct recording *rec)
 		z->avail_out = 65536;
 		rc = inflate(z, Z_SYNC_FLUSH);
 		rec->bytes.len += 65536 - z->avail_out;
+		if (rc == Z_MEM_ERROR)
+			return ks_fail(ENOMEM, "out of memory");
 		if (rc != Z_OK && rc != Z_BUF_ERROR)
 			return ks_fail(EBADMSG, "damaged");
 		if (rec->bytes.len > rec->base.sample.most)
