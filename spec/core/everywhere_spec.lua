@@ -1,6 +1,7 @@
 -- Files of kstats that are cut off at every byte, or of which every byte is changed: what lies before the damage is
 -- shown as it is, nothing is invented, and one line says so. Of a small file of each format by
--- spec/c/core_everywhere.c, and at some places by commands. KSTAT_SOAK: also of larger ones, each byte in eight ways, and at more places.
+-- spec/c/core_everywhere.c, and at some places by commands. KSTAT_SOAK: also of larger ones, each byte in eight ways,
+-- and at more places.
 local run = require("support.run")
 
 local soak = os.getenv("KSTAT_SOAK")

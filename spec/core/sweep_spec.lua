@@ -49,3 +49,19 @@ describe("a command in which one call fails", function()
     assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "23 -m", "kstatlua vmstat").out)
   end)
 end)
+
+describe("an operation of the library in which one request for memory fails", function()
+  it("is like the good run, or fails with ENOMEM and a line, keeps no memory, and works the next time", function()
+    local dir = run.directory()
+    local made = run.shell(([[cd %s; spec=%s/spec; mkdir published new
+      $spec/core_recording write r 4 12 >made; $spec/core_record_directory d 0 6 14400 9000000 100000 >made
+      %s/kstatlua convert r >c; gzip -k c]]):format(dir, run.build, run.bin))
+    assert.equal("", made.err)
+    for _, what in ipairs({ { "c" }, { "c.gz", "capture" } }) do
+      local r = run.run({ run.build .. "/spec/core_allocations", "r", what[1], "d", what[2], directory = dir,
+        env = { KSTAT_DIR = dir .. "/published", TMPDIR = dir .. "/new" } })
+      assert.same({ "0 wrong\n", 0 }, { r.out, r.status }, r.err)
+    end
+    run.remove_directory(dir)
+  end)
+end)
