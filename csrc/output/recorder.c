@@ -309,7 +309,6 @@ ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, 
 {
 	size_t end[KS_REC_MOST_HOSTS], first = 0;
 	int64_t now = INT64_MIN;
-	int file = -1;
 
 	if (nhosts > KS_REC_MOST_HOSTS)
 		return ks_fail(EINVAL, "a recording holds at most %d machines", KS_REC_MOST_HOSTS);
@@ -318,8 +317,7 @@ ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, 
 	for (size_t i = 0; i < nhosts; end[i++] = rec->n) {
 		if (hosts[i].kc == NULL)
 			continue;
-		file = ks_chain_file(hosts[i].kc);
-		if (ks_rec_writer_start(&rec->file, ks_rec_input_of(file)) != 0 ||
+		if (ks_rec_writer_start(&rec->file, ks_rec_input_of(ks_chain_file(hosts[i].kc))) != 0 ||
 		    read_kstats(rec, &hosts[i], selectors, n) != 0)
 			return -1;
 		if (ks_chain_time_of_day(hosts[i].kc, NULL) > now)
@@ -333,5 +331,5 @@ ks_recorder_add_hosts(struct ks_recorder *rec, const struct ks_rec_host *hosts, 
 	}
 	if (keep_order(rec, end, nhosts, (kid_t)(INT_MAX / nhosts)) != 0)
 		return -1;
-	return add_found(rec, now, file);
+	return add_found(rec, now, -1);
 }

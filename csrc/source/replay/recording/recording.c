@@ -600,16 +600,12 @@ static int
 recording_open(struct ks_replay *r, const char *path)
 {
 	struct recording *rec = recording_of(r);
-	char magic[KS_REC_MAGIC_SIZE];
 
 	rec->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (rec->fd < 0)
 		return ks_fail(errno, "%s: %s", path, strerror(errno));
 	if (inflateInit2(&rec->inflater, -MAX_WBITS) != Z_OK)
 		return ks_fail(ENOMEM, "out of memory for a recording");
-	if (ks_rec_read_at(rec->fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, KS_REC_MAGIC, sizeof(magic)) != 0)
-		return ks_fail(EBADMSG, "%s: not a recording", path);
 	if (ks_window_is_bounded(&r->window))
 		rec->at = ks_rec_find_start(rec->fd, file_size(rec), r->window.from, &rec->ordered);
 	rec->skipped = rec->at > KS_REC_MAGIC_SIZE;
