@@ -87,7 +87,7 @@ describe("what is complete stays, however often programs are killed:", function(
   end)
 
   it("the samples of convert -o, which the next one continues", function()
-    local whole = run.build .. "/spec/core_recording write whole.rec 1000 9 >/dev/null; $host convert whole.rec >whole"
+    local whole = run.build .. "/spec/core_recording write whole.rec 300 5 >/dev/null; $host convert whole.rec >whole"
     local r = each_kill(whole, [[
       $host convert -o r whole.rec & p=$!
       sleep $nap; kill -9 $p 2>&-; wait $p 2>/dev/null
