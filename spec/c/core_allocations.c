@@ -23,8 +23,8 @@
 #include "metrics/exposition.h"
 #include "output/recorder.h"
 #include "output/render.h"
-#include "source/replay/stream.h"
-#include "source/source.h"
+#include "source/replay/replay.h"
+#include "source/sources.h"
 
 #define MOST_TOLD 200
 

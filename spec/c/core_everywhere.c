@@ -28,8 +28,8 @@
 #include "provider/segment/directory.h"
 #include "provider/segment/segment.h"
 #include "source/replay/recording/frame_file.h"
-#include "source/replay/stream.h"
-#include "source/source.h"
+#include "source/replay/replay.h"
+#include "source/sources.h"
 
 #define MOST 2000       /* samples, or kstats */
 #define MOST_FILES 16
