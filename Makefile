@@ -362,7 +362,9 @@ SEED  ?= 1
 PATHS ?= csrc lua scripts
 .PHONY: mutants mutant-flags
 mutants:
-	@mkdir -p $(BUILD)/mutants && $(LUA) spec/mutants/mutants.lua $(BUILD) $(N) $(SEED) "$(SINCE)" "$(PATHS)"
+	@mkdir -p $(BUILD)/mutants
+	@TMPDIR=$(or $(MEMORY),$${TMPDIR:-/tmp}) $(LUA) spec/mutants/mutants.lua \
+	    $(BUILD) $(N) $(SEED) "$(SINCE)" "$(PATHS)" "$(SPECS)"
 mutant-flags:
 	@echo '$(CPP_ALL) $(LUA54_CFLAGS) -DKSTAT_PREFIX="" -std=c11'
 

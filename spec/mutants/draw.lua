@@ -29,7 +29,7 @@ local function changes_of(line, is_lua, found)
     end
   end
   for first, word, last in code:gmatch("%f[%w_.]()([%w_.]+)()") do
-    if word:match("^%d+$") then
+    if word:match("^%d+$") and not code:find("{ NULL,") and not code:find("^%s+char .*%];$") then
       found(first, last - 1, tostring(tonumber(word) + 1))
     elseif word == "true" or word == "false" then
       found(first, last - 1, word == "true" and "false" or "true")
@@ -52,18 +52,41 @@ local function changes_of(line, is_lua, found)
   if from and (is_lua or line:find(";$")) and not code:find("^%s*return") and not code:find("^%s*local") then
     found(from, #line, is_lua and "do end" or ";")
   end
+  -- A row or a member of a table.
+  from = not is_lua and not code:find("{ NULL,") and code:match("^%s+()[%[{.%u].*,$")
+  if from then
+    found(from, #line, "")
+  end
 end
 
--- Which lines of C are inside of functions, and where these begin: { [line] = first line of the body }.
+-- Which lines of C are inside of functions or of tables outside of them, and where these begin: two tables of
+-- { [line] = first line }.
 local function bodies(lines)
-  local inside, first = {}, nil
+  local inside, tables, body, first = {}, {}, nil, nil
   for i, line in ipairs(lines) do
     if line == "{" then
+      body = i
+    elseif line:find("^%a.* = {$") then
       first = i
-    elseif line == "}" then
-      first = nil
-    elseif first then
-      inside[i] = first
+    elseif line == "}" or line == "};" then
+      body, first = nil, nil
+    end
+    inside[i] = i ~= body and body or nil
+    tables[i] = i ~= first and first or nil
+  end
+  return inside, tables
+end
+
+-- Which lines of Lua are inside of a text or a comment of several lines.
+local function long_texts(lines)
+  local inside, ends = {}, nil
+  for i, line in ipairs(lines) do
+    inside[i] = ends ~= nil
+    if not ends then
+      local level, after = line:match("%[(=*)%[()")
+      ends = level and not line:find("]" .. level .. "]", after, true) and "]" .. level .. "]" or nil
+    elseif line:find(ends, 1, true) then
+      ends = nil
     end
   end
   return inside
@@ -121,12 +144,14 @@ function M.draw(paths, since, n, accept)
     if is_lua or m.path:find("%.c$") then
       files[m.path] = files[m.path] or M.read_lines(m.path)
       m.was = files[m.path][m.line]
-      m.body = not is_lua and bodies(files[m.path])[m.line] or nil
+      local inside, tables = bodies(files[m.path])
+      m.body, m.table = inside[m.line], tables[m.line]
+      local may_change = not is_lua and (m.body or m.table) or is_lua and not long_texts(files[m.path])[m.line]
       local found = {}
       changes_of(m.was, is_lua, function(first, last, text)
         found[#found + 1] = { first, last, text }
       end)
-      if #found > 0 and (is_lua or m.body) then
+      if #found > 0 and may_change then
         local change = found[math.random(#found)]
         m.is_lua, m.first, m.last, m.text = is_lua, change[1], change[2], change[3]
         m.now = m.was:sub(1, m.first - 1) .. m.text .. m.was:sub(m.last + 1)

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define MOST_MUTANTS 4096
@@ -57,5 +59,18 @@ mutant_mark(int id)
 		(void)close(fd);
 	errno = saved;
 }
+
+/* Copies the changed table over the other one, which may lie in memory that cannot be written. */
+#define MUTANT_TABLE(id, table, changed) \
+	_Static_assert(sizeof(table) == sizeof(changed), "another size"); \
+	static void __attribute__((constructor)) \
+	changed##_begin(void) \
+	{ \
+		size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)&table / page * page; \
+\
+		if (mutant_on(id) && \
+		    mprotect((void *)from, (size_t)&table + sizeof(table) - from, PROT_READ | PROT_WRITE) == 0) \
+			memcpy((void *)&table, &changed, sizeof(table)); \
+	}
 
 #endif

@@ -1,18 +1,18 @@
---- mutants.lua BUILD N SEED SINCE PATHS - what the specs would not notice: `make mutants`. In each of N lines of C or
--- Lua one token is changed. All are in one build, of a copy of the tree below BUILD/mutants, where $KSTAT_MUTANT says
--- which of them are on. A first run of all specs notes which specs reach which mutant. Each mutant is tried with those
--- that reach it, the quick ones first and those whose names are like its path; a spec that fails notices it if it
+--- mutants.lua BUILD N SEED SINCE PATHS SPECS - what the specs would not notice: `make mutants`. In each of N lines of
+-- C or Lua one token is changed. All are in one build, of a copy of the tree below BUILD/mutants, where $KSTAT_MUTANT
+-- says which of them are on. A first run of all specs notes which specs reach which mutant. Each mutant is tried with
+-- those that reach it, the quick ones first and those whose names are like its path; a spec that fails notices it if it
 -- fails again with it, and passes without it. Those that are left are tried together with all other specs that reach
--- them. Prints a table by folder, and each survivor with its line. SINCE: a commit, whose lines since then are changed;
--- or "" for all. SPDX-License-Identifier: MIT
+-- them. Prints a table by folder, and each survivor with its line and token. SINCE: a commit, whose lines since then
+-- are changed; or "" for all. SPECS: files and folders of specs. SPDX-License-Identifier: MIT
 package.path = "spec/mutants/?.lua;" .. package.path
 local draw, write = require("draw"), require("write")
 
-local build, n, seed, since, paths = arg[1], tonumber(arg[2]), tonumber(arg[3]), arg[4], arg[5]
+local build, n, seed, since, paths, files = arg[1], tonumber(arg[2]), tonumber(arg[3]), arg[4], arg[5], arg[6]
 local WORK = build .. "/mutants"
 local TREE = WORK .. "/tree"
 local SECONDS = 25 -- of specs for a mutant, before those that are left are tried together
-local LONGEST = 120 -- a file of specs takes, or is left out
+local LONGEST = 240 -- a file of specs takes, or is left out
 
 local function sh(line)
   local p = assert(io.popen(line))
@@ -41,7 +41,7 @@ local FLAGS = must("make -s mutant-flags"):gsub("\n", " ")
 
 local function c_compiles(m, lines)
   local file = WORK .. "/try.c"
-  for _, at in ipairs({ false, m.body + 1 }) do -- the second place is one where any statement may stand
+  for _, at in ipairs({ false, m.body and m.body + 1 }) do -- the second place is one where any statement may stand
     m.id, m.marked_at = 0, at or nil
     write_file(file, write.c(lines, { m }, header))
     local folder = m.path:match("^(.*)/")
@@ -71,7 +71,7 @@ local function make_tree(mutants)
   end
   for path, list in pairs(of) do
     local lines = draw.read_lines(path)
-    local text = list[1].is_lua and write.lua(lines, list, path) or write.c(lines, list, header)
+    local text = list[1].is_lua and write.lua(lines, list) or write.c(lines, list, header)
     write_file(TREE .. "/" .. path, text)
   end
   -- What was built before is as good where nothing was changed, but for times and paths.
@@ -95,8 +95,9 @@ end
 
 local function in_parallel(command, names)
   write_file(WORK .. "/list", table.concat(names, "\n") .. "\n")
-  os.execute(("xargs -a %s/list -P $(nproc) -n 1 -- lua5.4 spec/mutants/mutants.lua %s %d %d '%s' '%s' %s"):format(
-    WORK, build, n, seed, since, paths, command))
+  local run_one = ("lua5.4 spec/mutants/mutants.lua %s %d %d '%s' '%s' '%s' %s"):format(build, n, seed, since, paths,
+    files, command)
+  os.execute(("xargs -a %s/list -P $((2 * $(nproc))) -n 1 -- %s"):format(WORK, run_one))
 end
 
 -- One spec, with the marks on: notes what it reaches and how long it takes.
@@ -113,10 +114,10 @@ local function read_specs()
   for line in must(("cat %s/specs/*"):format(WORK)):gmatch("[^\n]+") do
     local spec, seconds, passed = line:match("^(%S+) (%S+) (%S+)$")
     local one = { spec = spec, seconds = tonumber(seconds), passes = passed == "true", reaches = {} }
-    for id in sh(("ls %s/marks/%s"):format(WORK, (spec:gsub("/", ":")))):gmatch("%d+") do
-      one.reaches[tonumber(id)] = true
-    end
-    specs[#specs + 1] = one
+    specs[#specs + 1], specs[spec] = one, one
+  end
+  for spec, id in must(("cd %s/marks && find . -type f"):format(WORK)):gmatch("/([^/\n]+)/(%d+)\n") do
+    specs[spec:gsub(":", "/")].reaches[tonumber(id)] = true
   end
   return specs
 end
@@ -179,11 +180,7 @@ end
 
 -- Tries what is left of a mutant's specs together with others: one spec, all mutants on that it reaches.
 local function try_rest(spec, mutants, specs)
-  local s
-  for _, other in ipairs(specs) do
-    s = other.spec == spec and other or s
-  end
-  local left = {}
+  local s, left = specs[spec], {}
   for _, m in ipairs(mutants) do
     local state = draw.read_lines(("%s/results/%d"):format(WORK, m.id))[1]
     if state:find("^left") and s.reaches[m.id] and not state:find(spec, 1, true) then
@@ -216,8 +213,8 @@ local function report(mutants)
       count.drawn, count[state] = count.drawn + 1, count[state] + 1
     end
     if state ~= "noticed" then
-      survivors[#survivors + 1] = ("%s:%d: %s%s\n  %s"):format(m.path, m.line, m.was:match("^%s*(.*)$"),
-        state == "unreached" and "   (no spec reaches it)" or "", m.now:match("^%s*(.*)$"))
+      survivors[#survivors + 1] = ("%s:%d: '%s' to '%s'%s\n  %s"):format(m.path, m.line, m.was:sub(m.first, m.last),
+        m.text, state == "unreached" and " (no spec reaches it)" or "", m.was:match("^%s*(.*)$"))
     end
   end
   table.sort(names)
@@ -241,19 +238,19 @@ end
 local function save_mutants(mutants)
   local out = { "return {\n" }
   for _, m in ipairs(mutants) do
-    out[#out + 1] = ("{ id = %d, path = %q, line = %d, was = %q, now = %q },\n"):format(m.id, m.path, m.line, m.was,
-      m.now)
+    out[#out + 1] = ("{ id = %d, path = %q, line = %d, first = %d, last = %d, text = %q, was = %q },\n"):format(m.id,
+      m.path, m.line, m.first, m.last, m.text, m.was)
   end
   out[#out + 1] = "}\n"
   write_file(WORK .. "/mutants.data", table.concat(out))
 end
 
-if arg[6] == "mark" then
-  return mark(arg[7])
-elseif arg[6] == "one" then
-  return try_one(load_mutants()[tonumber(arg[7])], read_specs())
-elseif arg[6] == "rest" then
-  return try_rest(arg[7], load_mutants(), read_specs())
+if arg[7] == "mark" then
+  return mark(arg[8])
+elseif arg[7] == "one" then
+  return try_one(load_mutants()[tonumber(arg[8])], read_specs())
+elseif arg[7] == "rest" then
+  return try_rest(arg[8], load_mutants(), read_specs())
 end
 
 local function say(text, ...)
@@ -269,8 +266,8 @@ say("%d mutants", #mutants)
 make_tree(mutants)
 say("built")
 local list = {}
-for spec in must("git ls-files 'spec/*_spec.lua'"):gmatch("[^\n]+") do
-  list[#list + 1] = spec
+for spec in must("git ls-files -- " .. files):gmatch("[^\n]+") do
+  list[#list + 1] = spec:match("_spec%.lua$") and spec
 end
 in_parallel("mark", list)
 local specs, ids, rest = read_specs(), {}, {}

@@ -32,16 +32,47 @@ local function add_body(out, lines, first, last, id, changed, marks)
   end
 end
 
--- mutants: of this file.
-function M.c(lines, mutants, header)
-  local out, of, at = { ('#include "%s"'):format(header) }, {}, 1
+-- A table outside of functions, from line `first` on, is there once more, too. What has changed is copied over it when
+-- the program starts, so that it is not constant where only this file sees it. Returns its last line.
+local function add_table(out, lines, first, mutants)
+  local last, declared = first, lines[first]:match("^(.*) = {$")
+  local name = declared:gsub("%b[]$", ""):gsub("%b[]$", ""):match("[%w_]+$")
+  if declared:find("^static ") then
+    declared = declared:find("%*const ") and declared:gsub("%*const ", "*") or declared:gsub("const ", "")
+  end
+  repeat
+    out[#out + 1] = last == first and declared .. " = {" or lines[last]
+    last = last + 1
+  until lines[last - 1] == "};"
   for _, m in ipairs(mutants) do
-    of[m.body] = of[m.body] or {}
-    table.insert(of[m.body], m)
+    local other = ("%s_mutant%d"):format(name, m.id)
+    out[#out + 1] = ("static " .. declared:gsub("^static ", "")):gsub("%f[%w_]" .. name .. "%f[^%w_]", other) .. " = {"
+    for i = first + 1, last - 1 do
+      out[#out + 1] = i == m.line and m.now or lines[i]
+    end
+    out[#out + 1] = ("MUTANT_TABLE(%d, %s, %s)"):format(m.id, name, other)
+  end
+  return last - 1
+end
+
+-- mutants: of this file. Whatever the file does reaches its tables.
+function M.c(lines, mutants, header)
+  local out, of, at, of_tables, mark_tables = { ('#include "%s"'):format(header) }, {}, 1, {}, ""
+  for _, m in ipairs(mutants) do
+    local list, first = m.body and of or of_tables, m.body or m.table
+    list[first] = list[first] or {}
+    table.insert(list[first], m)
+    if m.table then
+      mark_tables = mark_tables .. ("mutant_mark(%d); "):format(m.id)
+    end
   end
   while at <= #lines do
-    out[#out + 1] = lines[at]
     local here = of[at]
+    if of_tables[at] then
+      at = add_table(out, lines, at, of_tables[at])
+    else
+      out[#out + 1] = lines[at] .. (lines[at] == "{" and mark_tables or "")
+    end
     if here then
       local last, marks = at + 1, {}
       while lines[last] ~= "}" do
@@ -66,21 +97,23 @@ function M.c(lines, mutants, header)
 end
 
 -- --- Lua: the file has its own text, and loads it with its lines changed -------------------------------------------
+-- Under its own name, without the lines where it has none: messages name the first place that is not the module's.
 
 local PROLOGUE = [=[do local on, marks = os.getenv("KSTAT_MUTANT"), os.getenv("KSTAT_MUTANT_MARKS") ]=]
   .. [=[if on or marks then ]=]
-  .. [=[local lines, change = {}, {} for _, m in ipairs(%s) do if marks then ]=]
+  .. [=[local lines, change = {}, {} for _, m in ipairs($MUTANTS$) do if marks then ]=]
   .. [=[change[m[4]] = "do _KM(" .. m[1] .. ") end " .. (change[m[4]] or "") ]=]
   .. [=[elseif ("," .. on):find("," .. m[1] .. ",", 1, true) then change[m[2]] = m[3] end end ]=]
-  .. [=[if next(change) then for line in (%s):gmatch("([^\n]*)\n") do local n = #lines + 1 ]=]
+  .. [=[if next(change) then for line in ($TEXT$):gmatch("([^\n]*)\n") do local n = #lines + 1 ]=]
   .. [=[lines[n] = marks and (change[n] or "") .. line or change[n] or line end ]=]
   .. [=[rawset(_G, "_KM", function(id) local f = io.open(marks .. "/" .. id, "a") if f then f:close() end end) ]=]
-  .. [=[local text = table.concat(lines, "\n") ]=]
-  .. [=[local f = loadstring and loadstring(text, %q) or load(text, %q, "t", _ENV) ]=]
-  .. [=[return f(...) end end end ]=]
+  .. [=[local text, name = table.concat(lines, "\n"), debug.getinfo(1, "S").source ]=]
+  .. [=[local f = loadstring and loadstring(text, name) or load(text, name, "t", _ENV) ]=]
+  .. [=[return (name == "=?" and load(string.dump(f, true)) or f)(...) end end end ]=]
 
+-- In numbers, so that nobody who looks for functions or comments in a file finds any here.
 local function quoted(text)
-  return (("%q"):format(text):gsub("\\\n", "\\n"))
+  return '"' .. text:gsub(".", function(c) return ("\\%03d"):format(c:byte()) end):gsub("\n", "\\010") .. '"'
 end
 
 -- The line before whose text a statement may stand.
@@ -95,7 +128,7 @@ local function lua_mark(lines, m)
   return 1
 end
 
-function M.lua(lines, mutants, name)
+function M.lua(lines, mutants)
   local list = {}
   for _, m in ipairs(mutants) do
     list[#list + 1] = ("{%d, %d, %s, %d}"):format(m.id, m.line, quoted(m.now), lua_mark(lines, m))
@@ -106,9 +139,8 @@ function M.lua(lines, mutants, name)
     head = head + 1
   end
   local text = table.concat(lines, "\n") .. "\n"
-  local values = { "{" .. table.concat(list, ", ") .. "}", quoted(text) }
-  local prologue = PROLOGUE:gsub("%%s", function() return table.remove(values, 1) end)
-    :gsub("%%q", function() return quoted("@" .. name) end)
+  local values = { MUTANTS = "{" .. table.concat(list, ", ") .. "}", TEXT = quoted(text) }
+  local prologue = PROLOGUE:gsub("%$(%u+)%$", values)
   local out = table.move(lines, 1, #lines, 1, {})
   out[head] = prologue .. out[head]
   return table.concat(out, "\n") .. "\n"
