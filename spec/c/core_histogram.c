@@ -65,11 +65,11 @@ sums_of_each_type(void)
 {
 	static const struct {
 		kstat2_nv_hist_type_t type;
-		uint64_t min, max, stepping, outside;
+		uint64_t min, max, stepping, outside, last; /* last: the greatest value that is not outside */
 	} all[] = {
-		{ KSTAT2_NVHIST_LINEAR, 10, 20, 5, 3 }, { KSTAT2_NVHIST_LINEAR, 0, 0, 5, 0 },
-		{ KSTAT2_NVHIST_LOG2, 0, 0, 0, 0 }, { KSTAT2_NVHIST_LOG10, 0, 0, 0, 0 },
-		{ KSTAT2_NVHIST_LOG10_LIN, 1, 2, 5, 3 }, { KSTAT2_NVHIST_EXPONENTIAL, 10, 20, 3, 2 }
+		{ KSTAT2_NVHIST_LINEAR, 10, 20, 5, 3, 20 }, { KSTAT2_NVHIST_LINEAR, 0, 0, 5, 0, UINT64_MAX },
+		{ KSTAT2_NVHIST_LOG2, 0, 0, 0, 0, UINT64_MAX }, { KSTAT2_NVHIST_LOG10, 0, 0, 0, 0, UINT64_MAX },
+		{ KSTAT2_NVHIST_LOG10_LIN, 1, 2, 5, 3, 999 }, { KSTAT2_NVHIST_EXPONENTIAL, 10, 20, 3, 2, 20 }
 	};
 	const char *path[] = { "misc", "own", "0", "h" };
 
@@ -78,6 +78,7 @@ sums_of_each_type(void)
 		    KSTAT2_NVMF_FRACT, NULL, 0, all[i].min, all[i].max, all[i].stepping, 0, "", 0);
 		kstat_ctl_t *own = ks_chain_open_source(ks_source_local_open(), NULL);
 		struct ks_histstat read;
+		uint64_t outside;
 		kstat_t *k;
 
 		CHECK(kstat2_install(h) == 0 && kstat_chain_update(own) >= 0);
@@ -92,6 +93,11 @@ sums_of_each_type(void)
 		CHECK(read.out_of_range == 2 + all[i].outside);
 		CHECK(kstat_latency_stop(h, kstat_latency_start() - KS_NANOSEC) == 0 && kstat_read(own, k, NULL) > 0 &&
 		    ks_histstat_open(&read, k) && read.sum - (1ULL << 63) >= 1000017 && read.sum - (1ULL << 63) < 60000000);
+		outside = read.out_of_range;
+		CHECK(kstat2_hist_add_value(h, all[i].last) == 0 && kstat_read(own, k, NULL) > 0 &&
+		    ks_histstat_open(&read, k) && read.out_of_range == outside);
+		CHECK(all[i].last == UINT64_MAX || (kstat2_hist_add_value(h, all[i].last + 1) == 0 &&
+		    kstat_read(own, k, NULL) > 0 && ks_histstat_open(&read, k) && read.out_of_range == outside + 1));
 		(void)kstat_close(own);
 		kstat2_delete(h);
 	}

@@ -169,6 +169,29 @@ describe("GPUs of NVIDIA", function()
     assert.equal(("no answer\tno answer\tnil\n"):rep(20) .. "64\t44\n", r.out, r.err)
   end)
 
+  it("are asked once for what never changes", function()
+    local r = script([[
+      local k = kstat.open({ only = "nvidia:1:gpu1" })
+      local g = k:lookup("nvidia", 1, "gpu1")
+      local clock, width = g:get("clock_graphics_max"), g:get("pcie_width_max")
+      fill("hang nvmlDeviceGetMaxClockInfo\nhang nvmlDeviceGetMaxPcieLinkWidth\n")
+      k:update()
+      print(g:get("state"), clock ~= nil and g:get("clock_graphics_max") == clock, g:get("pcie_width_max") == width)
+    ]])
+    assert.equal("ok\ttrue\ttrue\n", r.out, r.err)
+  end)
+
+  it("are found once the library is there, also by a process that looked for them before", function()
+    local library = env.KSTAT_NVML
+    env.KSTAT_NVML = dir .. "/libnvidia-ml.so.1"
+    local r = script(([[
+      print((kstat.open({ only = "nvidia:::" }):lookup("nvidia", 0, "gpu0")))
+      os.execute("cp %s %s")
+      print(kstat.open({ only = "nvidia:::" }):lookup("nvidia", 0, "gpu0"):get("temp"))
+    ]]):format(library, env.KSTAT_NVML))
+    assert.equal("nil\n64\n", r.out, r.err)
+  end)
+
   it("are missing with a line if the library cannot be started", function()
     env.KSTAT_WAIT_MAX = "250"
     local function line(text)
