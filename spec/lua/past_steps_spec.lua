@@ -191,7 +191,7 @@ describe("the past of the screen", function()
     end
     record("a.rec", samples)
     local p = past.open({ capture = dir })
-    for text, at in pairs({ ["-10m"] = 4000, ["-95s"] = 4500, [tostring(START + 39)] = 30 }) do
+    for text, at in pairs({ ["-10m"] = 4000, ["-95s"] = 4500, [tostring(START + 39)] = 30, [START - 5] = 0 }) do
       assert.same({ true, nil }, { p:to(text) })
       assert.equal(at, seconds(p), text)
     end

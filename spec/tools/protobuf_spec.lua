@@ -1,6 +1,7 @@
 -- Metrics as protocol buffers: protoc decodes them, by a description of its own, to what the classic format has; and
 -- native histograms to what the kstats counted.
 local capture = require("support.capture")
+local core = require("kstat.core")
 local kstat = require("kstat")
 local protobuf = require("support.protobuf")
 local run = require("support.run")
@@ -87,17 +88,18 @@ describe("an exposition in protocol buffers", function()
       ks:close()
       pub:close()
     end)
-    for scale, unit in pairs({ [0] = "ns", [3] = "us", [5] = "ns", [8] = "ms" }) do
+    for scale, unit in pairs({ [0] = "ns", [3] = "us", [5] = "ns", [7] = "ns", [8] = "ms" }) do
       local l = assert(pub:latency({ name = "h" .. scale, scale = scale, unit = unit }))
       local per = ({ ns = 1e9, us = 1e6, ms = 1e3 })[unit]
       for i = 1, 100 do
         l:add(math.floor(0.01 * per * 1.07 ^ i))
+        l:add(math.floor(per * 1.005 ^ i)) -- into buckets that lie side by side
       end
       ks:update()
       local selector = "protobuf:0:h" .. scale
       local family = protobuf.check_same(ks:render("protobuf", selector), (ks:render("prometheus", selector)))[1]
       local h = family.metric[1].histogram[1]
-      assert.same({ { 8 }, { 100 } }, { h.schema, h.sample_count })
+      assert.same({ { 8 }, { 200 } }, { h.schema, h.sample_count })
       assert.truthy(family.metric[1].histogram[1].created_timestamp[1].seconds[1] - os.time() <= 1)
       local buckets = protobuf.buckets(h)
       for _, bucket in ipairs(ks:lookup("protobuf", 0, "h" .. scale):distribution():buckets()) do
@@ -109,6 +111,33 @@ describe("an exposition in protocol buffers", function()
       end
       assert.same({}, buckets)
     end
+  end)
+
+  it("begins anew after a reader that went away in the middle of a histogram", function()
+    local list = {}
+    for i = 1, 200 do
+      list[i] = capture.named("latency" .. i, 1, 2, '"buckets":[1,1,1,1,1,1,1,1,1,1,1,1],"type":"exponential",' ..
+        '"range_min":1,"range_max":1024,"stepping":0')
+    end
+    local ks = assert(kstat.open({ capture = capture.file({ list }) }))
+    local e = assert(core.exposition(ks, {}, "protobuf", true))
+    local function whole()
+      local pieces = {}
+      for piece in function() return e:step() end do
+        pieces[#pieces + 1] = piece
+      end
+      return table.concat(pieces), #pieces
+    end
+    local text, steps = whole()
+    for n = 1, steps do
+      assert(e:again())
+      for _ = 1, n do
+        e:step()
+      end
+      assert(e:again())
+      assert.is_true(whole() == text)
+    end
+    ks:close()
   end)
 
   it("marks a histogram without values as native, too", function()
