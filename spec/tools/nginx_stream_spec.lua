@@ -11,11 +11,59 @@ stream {
     server { listen 127.0.0.1:$port2; return "good bye"; }
 }]]
 
+-- The reader of a log by itself: what it has counted at each second of a clock that does not run.
+local ROTATED = [[
+  local log, now, seen = arg[1], 100, 0
+  ngx = { now = function() return now end, sleep = function() end, worker = { pid = function() return 1 end } }
+  for _, name in ipairs({ "distributions", "log", "rows" }) do -- which need more of nginx, and publish what is counted
+    package.loaded["kstat.nginx." .. name] = {}
+  end
+  local function cell(n)
+    return { cell = { [0] = n }, set = function(self, value) self.cell[0] = value end }
+  end
+  local second = require("kstat.nginx.stream").reader({ options = { stream = log },
+    streams = { find = function() seen = seen + 1 end },
+    stream_place = { reader = cell(1), inode = cell(0), position = cell(0), unread = cell(0) } })
+  local function write(path)
+    local f = assert(io.open(path, "a"))
+    f:write("a:1 200 1 1 1.000\n")
+    f:close()
+  end
+  local function pass(seconds)
+    for _ = 1, seconds do
+      now = now + 1
+      second()
+    end
+    io.write(seen, " ")
+  end
+  write(log)
+  pass(2)
+  assert(os.rename(log, log .. ".1"))
+  write(log .. ".1")
+  write(log)
+  pass(1)
+  write(log .. ".1")
+  pass(1)
+  pass(2)
+  write(log .. ".1")
+  pass(1)
+  pass(4)
+]]
+
 describe("kstat.nginx", function()
   local server
 
   if nginx.is_missing(pending) then return end
-  after_each(function() server:remove() end)
+  after_each(function() if server then server:remove() end end)
+
+  it("reads a log that was moved away until nothing came for three seconds", function()
+    local dir = run.directory()
+    run.write_file(dir .. "/rotated.lua", ROTATED)
+    local r = run.shell(("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/lua/5.1/?.so;;' "
+      .. "$interpreter luajit %s/rotated.lua %s/log"):format(run.build, dir, dir))
+    run.remove_directory(dir)
+    assert.same({ "1 2 3 3 4 5 ", "" }, { r.out, r.err })
+  end)
 
   local function sessions(n)
     local url = ("'telnet://127.0.0.1:%d' "):format(server.port2)
