@@ -1,5 +1,7 @@
 -- The disks of Linux as devstat sees them, from small trees in place of /proc and /sys.
+local capture = require("support.capture")
 local devstat = require("kstat.devstat")
+local io_capture = require("support.io_capture")
 local kstat = require("kstat")
 
 local function run(command)
@@ -80,6 +82,25 @@ describe("devstat on Linux", function()
     assert.are.same({ "cd", "scsi", 0, "sr", 0 }, kind("sr0"))
     assert.are.same({ "floppy", "other", 0, "fd", 0 }, kind("fd0"))
     assert.are.same({ "da", "other", 0, "nvme0n", 1 }, kind("nvme0n1"))
+  end)
+
+  it("knows of a capture the kinds of disks by their names, numbers in digits or in letters", function()
+    local kinds = { sd0 = "da scsi", sdab = "da scsi", vda = "da other", xvdb = "da other", nvme0n1 = "da other",
+      ada1 = "da ide", sr0 = "cd scsi", cd1 = "cd scsi", cdrom = "da other", st0 = "sa scsi", fd0 = "floppy other",
+      fda = "da other", mda = "da other", sdX = "da other", sd = "da other" }
+    local list = {}
+    for name in pairs(kinds) do
+      list[#list + 1] = io_capture.kstat({ name = name, module = name:match("^%a+") }, 1000000000,
+        { snaptime = 2000000000 })
+    end
+    local ks = assert(kstat.open({ capture = capture.file({ list }) }))
+    for _, d in ipairs(assert(assert(devstat.open(ks)):read()).devices) do
+      assert.equal(kinds[d.name], d.type .. " " .. d.interface, d.name)
+      kinds[d.name] = nil
+    end
+    ks:close()
+    capture.clean()
+    assert.same({}, kinds)
   end)
 
   it("counts by kind: reads, writes, discards as free, flushes as other", function()

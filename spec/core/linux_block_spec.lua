@@ -1,4 +1,5 @@
 -- Block devices of Linux on a tree with NVMe, device mapper, an array, zram and bcache.
+local kstat = require("kstat")
 local L = require("support.linux")
 local run = require("support.run")
 
@@ -43,6 +44,14 @@ describe("block devices", function()
     assert.equal("KiB", d.meta["nvme:0:nvme0n1,queue:read_ahead"].unit)
     assert.is_nil(d.kstat["nvme:0:nvme0n1p1,queue"], "a partition has no queue of its own")
     assert.is_nil(d.stat["sd:1:sdb,queue:nr_requests"], "what a device does not have is absent")
+  end)
+
+  it("have of the settings of their queue those that are asked for, and no more", function()
+    local ks = assert(kstat.open({ proc = TREE .. "/proc", sys = TREE .. "/sys",
+      only = { { class = "device_queue", reads = "scheduler" } } }))
+    local k = ks:lookup("sd", 0, "sda,queue")
+    assert.same({ "bfq", nil }, { k.scheduler, k.nr_requests })
+    ks:close()
   end)
 
   it("have of a serial number that is cut off what is there", function()
