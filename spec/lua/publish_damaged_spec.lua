@@ -1,4 +1,5 @@
 -- A segment into which somebody wrote what does not belong there is replaced when its name is published again.
+local core = require("kstat.core")
 local kstat = require("kstat")
 local run = require("support.run")
 
@@ -51,5 +52,33 @@ describe("a damaged segment", function()
     again, k = publish()
     k:add("done", 2)
     assert.equal("2", value())
+  end)
+
+  it("has nothing that is idle where it does not say what it counted", function()
+    pub = assert(kstat.publish("damaged"))
+    local template = kstat.stats.find("ns:damaged") or assert(kstat.stats.template("damaged"))
+    template:add_voi(0, "rtt", "u64", { kstat.stats.sum() })
+    for _, name in ipairs({ "sound", "wrong" }) do
+      assert(pub:blob({ name = name, class = "app.idle", template = template }))
+    end
+    local function idle()
+      local list, found = core.idle(), {}
+      for _, now in ipairs({ 0, 100 }) do
+        assert(list:begin(pub:path()))
+        for name in function() return list:next({ "app." }, now, 100) end do
+          found[#found + 1] = name ~= "" and name or nil
+        end
+      end
+      table.sort(found)
+      return table.concat(found, " ")
+    end
+    assert.equal("sound wrong", idle())
+    local head = run.read_file(pub:path()):match(".*()blob") -- of the last one
+    local f = assert(io.open(pub:path(), "r+"))
+    f:seek("set", head - 1 + 12) -- how many variables it has
+    f:write("\255\255")
+    f:close()
+    assert.equal("sound", idle())
+    again = pub
   end)
 end)
