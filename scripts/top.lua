@@ -166,6 +166,7 @@ local function show_script(name, script, words, before)
     for _, option in ipairs({ "replay", "at", "from", "to", "host", "machine", "trust" }) do
       given[i][option] = given[i][option] or before[option]
     end
+    given[i].color = given[i].color ~= "auto" and given[i].color or before.color
   end
   return list[1]:guard(function() return show_reports(list, given, what) end)
 end

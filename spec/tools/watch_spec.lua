@@ -60,6 +60,18 @@ describe("a report on a screen", function()
     assert.equal(" name n late\n leaf 2 late leaf\n total 2 -\n", frame)
   end)
 
+  it("has the colour of a limit where a figure has passed it", function()
+    run.write_file(dir .. "/limits.lua", [[
+      return kstat.report({ name = "limits", select = "unix:0:system_misc",
+        columns = { { "name", kind = "label" }, { "n", format = "%d", warning = 5, critical = 9 } },
+        rows = function() return { { name = "a", n = 4 }, { name = "b", n = 5 }, { name = "c", n = 9 } } end })
+    ]])
+    local frame = frames("top --color=always -b " .. dir .. "/limits.lua 0.01 1")[1]:gsub(" +", " ")
+    for row in ("a 4\n|b \27%[33m5\27%[0m\n|c \27%[31m9\27%[0m\n"):gmatch("[^|]+") do
+      assert.matches("\n " .. row, frame)
+    end
+  end)
+
   it("keeps the lines of ticks that are one line, as many as fit, the newest last", function()
     local list = frames(dir .. "/lines.lua --watch 0.01 6", 6)
     assert.equal(" n\n 2\n", list[1]) -- the first one was since creation
