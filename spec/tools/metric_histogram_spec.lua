@@ -23,6 +23,7 @@ describe("a histogram as a metric", function()
     for le, count in text:gmatch('_bucket{[^\n]*le="([%d.e+-]+)"} (%d+)\n') do
       bounds[#bounds + 1], counts[#counts + 1] = tonumber(le) + 0.0, tonumber(count)
     end
+    assert.equal(#bounds + 1, select(2, text:gsub("_bucket{", "")))
     return bounds, counts, tonumber(text:match('_count{[^\n]*} (%d+)\n'))
   end
 
@@ -41,7 +42,7 @@ describe("a histogram as a metric", function()
     { { "log10_lin", 3, 9, 10 }, 65, 23 }, { { "log10_lin", 0, 18, 10 }, 173, 23 },
     { { "linear", 0, 1000, 1 }, 1001, 23 },
     { { "linear", 0, 200, 10 }, 22, 21 }, { { "linear", 0, 0, 1 }, 1024, 12 },
-    { { "linear", 100, 100000, 100 }, 1001, 23 },
+    { { "linear", 100, 100000, 100 }, 1001, 23 }, { { "exponential", 1, 1, 0 }, 2, 0 },
   }
 
   it("has at most 24 buckets, with exact counts up to their borders", function()
