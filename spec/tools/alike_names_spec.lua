@@ -7,8 +7,9 @@ local stranger = "setpriv --reuid=65534 --regid=65534 --clear-groups "
 
 -- Each is `cpu`, `unix`, `fs` or the driver of a disk to somebody: case, blanks, what is no letter, other alphabets, an
 -- accent of its own or in the letter, what has no width.
-local SPELLINGS = { "CPU", "UNIX", "FS", "Sd", " cpu", "cpu ", "-cpu", "cpu.", "\209\129pu", "\239\189\131pu",
-  "cp\195\186", "cpu\204\129", "c\226\128\139pu", "ZFS/tank", "ᴄᴘᴜ", "𝐜𝐩𝐮", "c\225\185\149u", "ᶜᵖᵘ", "ⓒⓟⓤ", "ᏟᏢU" }
+local SPELLINGS = { "CPU", "UNIX", "FS", "Sd", "CCISS", "Nvme", "mmcblk_", " cpu", "cpu ", "-cpu", "cpu.", "\209\129pu",
+  "\239\189\131pu", "cp\195\186", "cpu\204\129", "c\226\128\139pu", "ZFS/tank", "ᴄᴘᴜ", "𝐜𝐩𝐮", "c\225\185\149u",
+  "ᶜᵖᵘ", "ⓒⓟⓤ", "ᏟᏢU" }
 
 local PUBLISHER = [[
 local kstat = require("kstat")
