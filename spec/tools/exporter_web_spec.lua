@@ -204,6 +204,7 @@ describe("kstatlua exporter as node_exporter", function()
     assert.same({ 3, "2: tls_server_config has no 'cert'\n" }, refused("tls_server_config:\n  cert: x\n"))
     assert.same({ 3, "1: no section 'users'; there are tls_server_config, http_server_config and basic_auth_users\n" },
       refused("users:\n"))
+    assert.same({ 3, "2: a section expected\n" }, refused("# alone\n  cert_file: x\n"))
     assert.same({ 3, "tls_server_config needs cert_file and key_file\n" },
       refused("tls_server_config:\n  cert_file: x\n"))
     assert.same({ 3, "2: a text for 'bob' expected\n" }, refused("basic_auth_users:\n  bob: {}\n"))
