@@ -90,6 +90,16 @@ describe("a worker that overwrites the segment", function()
     end)
   end
 
+  it("is found out by who counts in a new row", function()
+    server = nginx.new({ locations = OVERWRITE .. [[location = /new {
+      content_by_lua_block { jobs:add(1, "new") ngx.say("counted") } log_by_lua_block { return } }]],
+      init = [[jobs = kn:counter("jobs", { labels = { "queue" } })]] }):start()
+    assert.equal("done\n", server:get("/overwrite?seed=0"))
+    assert.equal("counted\n", server:get("/new"))
+    local said = ("stops counting, for %s/nginx.kseg was overwritten"):format(server.kstats)
+    assert.truthy(server:log():find(said, 1, true), server:log())
+  end)
+
   it("without pause kills no other worker, and the next reload makes a good segment", function()
     server = nginx.new({ setup = "upstreams = true", locations = OVERWRITE .. [[location = /own {
       content_by_lua_block { for i = 1, 300 do wait:observe(i % 7, "mail") end ngx.say("counted") } }]],
