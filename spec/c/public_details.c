@@ -117,6 +117,22 @@ print_selections(void)
 	devstat_free(selections);
 }
 
+/* Prints what appending to a text of three bytes returns: while there is room, where there is none, and then. */
+static void
+print_text(void)
+{
+	char room[4];
+	struct sbuf text;
+	int fits, does_not;
+
+	if (sbuf_new(&text, room, sizeof(room), SBUF_FIXEDLEN) == NULL)
+		return;
+	fits = sbuf_bcat(&text, "ab", 2);
+	does_not = sbuf_cat(&text, "cd");
+	printf("text %d %d %d\n", fits, does_not, sbuf_cat(&text, ""));
+	sbuf_delete(&text);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -126,6 +142,7 @@ main(int argc, char **argv)
 		print_disks(argv[1]);
 
 	print_sequences();
+	print_text();
 	status = print_statsblob();
 	print_selections();
 	return status;

@@ -36,16 +36,20 @@ describe("public functions", function()
     assert.same({ "start 1 1", "end 2 2" }, { lines[1], lines[2] })
   end)
 
+  it("return whether a text had room for what was appended to it", function()
+    assert.equal("text 0 -1 -1", lines[3])
+  end)
+
   it("print a single statistic in free form and in JSON", function()
-    assert.same({ "sum freeform 15", "sum json 15" }, { lines[3], lines[4] })
-    assert.equal("histogram freeform nbkts=3, oob=0", lines[5])
-    assert.matches("^%s+{lb=10,ub=20,cnt=1}$", lines[7])
+    assert.same({ "sum freeform 15", "sum json 15" }, { lines[4], lines[5] })
+    assert.equal("histogram freeform nbkts=3, oob=0", lines[6])
+    assert.matches("^%s+{lb=10,ub=20,cnt=1}$", lines[8])
     assert.equal('histogram json {"nbkts":3,"oob":0,"bkts":[{"lb":0,"ub":10,"cnt":0},{"lb":10,"ub":20,"cnt":1},' ..
-      '{"lb":20,"ub":4294967295,"cnt":0}]}', lines[9])
+      '{"lb":20,"ub":4294967295,"cnt":0}]}', lines[10])
   end)
 
   it("refuse to print what is no statistic", function()
-    assert.equal("refused 1 1 1 1 1 0", lines[10])
+    assert.equal("refused 1 1 1 1 1 0", lines[11])
   end)
 
   it("report no change when the only device is selected again", function()

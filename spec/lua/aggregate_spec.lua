@@ -317,6 +317,14 @@ describe("an aggregation", function()
     assert.same({ "1", "9", "10", "100" }, keys_of(agg))
   end)
 
+  it("sorts texts without case, and numbers before them", function()
+    local agg = aggregate("sum by (name)")
+    for _, key in ipairs({ "b", "C", "A", "a", "10", 9 }) do
+      agg:add_value({ key }, 1)
+    end
+    assert.same({ "9", "10", "A", "a", "b", "C" }, keys_of(agg))
+  end)
+
   it("groups by what a regular expression captures", function()
     local agg = aggregate("sum by ($1, $what)"):add(ks, "/^(.)d$/:::/^n(?<what>read|written)$/")
     assert.same({ "s:read", "s:written", "v:read" }, keys_of(agg))

@@ -185,6 +185,15 @@ sd0      0.0    0      -   0
     assert.matches("# EOF\n$", text)
   end)
 
+  it("has a family of OpenMetrics for each column, also where names fall together", function()
+    report = kstat.report({ name = "twins", select = { name = "sd0" },
+      columns = { { "device", "name" }, { "a b", "rcnt" }, { "a_b", "wcnt" } } })
+    local text = output(report, "-y", "--openmetrics", "10")
+    for _, name in ipairs({ "kstat_twins_a_b", "kstat_twins_a_b_2" }) do
+      assert.equal(1, select(2, text:gsub("# TYPE " .. name .. " gauge\n", "")), text)
+    end
+  end)
+
   it("ends with totals if it declares them", function()
     report = kstat.report({ name = "sums", select = { class = "disk" }, totals = true,
       columns = { { "device", "name" }, { "r/s", "rate(reads)" }, { "avg", "rcnt", total = function(list)
