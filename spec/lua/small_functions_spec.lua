@@ -44,6 +44,19 @@ describe("the module", function()
     assert.is_false(pointer[0] == created)
   end)
 
+  it("flushes what is no file by its own method", function()
+    local core = require("kstat.core")
+    local sink = { flush = function(self, more) return self.name, more, 5 end, name = "sink" }
+    assert.same({ "sink", nil, 5 }, { core.flush(sink) })
+  end)
+
+  it("makes no line of a table without a text for what is missing", function()
+    local core = require("kstat.core")
+    local layout = core.layout({ { room = 3, align = "right" } }, " ")
+    assert.equal("  -\n", core.line(layout, {}, "-"))
+    assert.error_matches(function() core.line(layout, {}) end, "bad argument #3 to '.*line' %(string expected, got n")
+  end)
+
   it("know signals by their names and numbers", function()
     local core = require("kstat.core")
     for name, number in pairs({ HUP = 1, KILL = 9, TERM = 15, ["9"] = 9 }) do
