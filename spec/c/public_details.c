@@ -117,6 +117,27 @@ print_selections(void)
 	devstat_free(selections);
 }
 
+/* Prints a histogram of discrete ranges that are generated, open at both ends. */
+static void
+print_ranges(void)
+{
+	struct voistatspec spec[] = {
+		STATS_VSS_LIN_(VSD_DTYPE_DRHIST32, 10, 20, 5, VSD_HIST_LBOUND_INF | VSD_HIST_UBOUND_INF)
+	};
+	int tpl = stats_tpl_alloc("ranges", 0);
+	struct statsblob *blob;
+
+	if (tpl < 0 || stats_tpl_add_voistats((uint32_t)tpl, 0, "v", VSD_DTYPE_INT_U32, 1, spec, 0) != 0)
+		return;
+	blob = stats_blob_alloc((uint32_t)tpl, 0);
+	if (blob == NULL)
+		return;
+	for (uint32_t v = 9; v < 12; v++)
+		(void)stats_voi_update_abs_u32(blob, 0, v);
+	print_statistic(blob, VS_STYPE_HIST, "ranges");
+	stats_blob_destroy(blob);
+}
+
 /* Prints what appending to a text of three bytes returns: while there is room, where there is none, and then. */
 static void
 print_text(void)
@@ -144,6 +165,7 @@ main(int argc, char **argv)
 	print_sequences();
 	print_text();
 	status = print_statsblob();
+	print_ranges();
 	print_selections();
 	return status;
 }

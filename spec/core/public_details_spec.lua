@@ -52,6 +52,11 @@ describe("public functions", function()
     assert.equal("refused 1 1 1 1 1 0", lines[11])
   end)
 
+  it("count in generated ranges, below the first and above the last", function()
+    assert.equal('ranges json {"nbkts":5,"oob":0,"bkts":[{"lb":0,"ub":10,"cnt":1},{"lb":10,"ub":15,"cnt":2},' ..
+      '{"lb":15,"ub":20,"cnt":0},{"lb":20,"ub":25,"cnt":0},{"lb":25,"ub":4294967295,"cnt":0}]}', lines[18])
+  end)
+
   it("report no change when the only device is selected again", function()
     assert.same({ "selected 1", "selected 0" }, { lines[#lines - 1], lines[#lines] })
   end)
