@@ -393,6 +393,13 @@ describe("an aggregation", function()
     end
   end)
 
+  it("counts 0 of nothing, where there are no keys, and has no sum of it", function()
+    local agg = aggregate("count(nosuch), sum(nosuch)"):add(ks, "nosuch:::")
+    assert.same({ 0, nil }, { agg:get() })
+    assert.same({}, keys_of(aggregate("count(nosuch) by (module)"):add(ks, "nosuch:::")))
+    assert.same({}, aggregate("sum(nosuch)"):add(ks, "nosuch:::"):rows())
+  end)
+
   it("does not count NaN, infinities and text", function()
     local agg = aggregate("sum, count by (module)")
     agg:add_value({ "a" }, 0 / 0):add_value({ "a" }, math.huge):add_value({ "b" }, -math.huge)
