@@ -128,7 +128,7 @@ LINKS    := $(BUILD)/lib/libkstat.so $(BUILD)/bin/kstat \
             $(BUILD)/share/lua/5.4/kstat $(BUILD)/share/lua/5.1/kstat \
             $(LUAS:%=$(BUILD)/share/lua/%/kstat) $(BUILD)/share/kstat/scripts
 
-.PHONY: all check check-logs sweep lint sanitize soak race fuzz fuzz-grammar fuzz-commands bench bench-programs spec-programs clean FORCE
+.PHONY: all check check-logs sweep lint sanitize soak race fuzz fuzz-programs fuzz-grammar fuzz-commands bench bench-programs spec-programs clean FORCE
 all: $(LIB) $(ARCHIVE) $(MODULES) $(BUILD)/bin/kstatlua $(LINKS) $(BUILD)/definitions/kstat.d.lua \
      $(if $(BPF_LIBS),,$(O)/without-bpf)
 
@@ -219,11 +219,12 @@ $(BUILD)/share/kstat/scripts:
 
 # --- tests --------------------------------------------------------------------
 # Programs that specs run. Those named core_* test internal functions and are linked with the archive; the others
-# are linked with the shared library, as a user's program is.
+# are linked with the shared library, as a user's program is. A cache of the compiler has no programs, but their objects.
 $(BUILD)/spec/core_%: spec/c/core_%.c $(INTERNAL)
-	$(COMPILE) $(LDFLAGS) -o $@ $< $(INTERNAL) $(LIB_LIBS)
+	$(COMPILE) -MT $@ -c -o $@.o $< && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $@.o $(INTERNAL) $(LIB_LIBS)
 $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
-	$(COMPILE) $(LDFLAGS) -o $@ $< -L$(BUILD)/lib -lkstat -Wl,-rpath,$(abspath $(BUILD)/lib) -lpthread
+	$(COMPILE) -MT $@ -c -o $@.o $< && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $@.o -L$(BUILD)/lib -lkstat \
+	    -Wl,-rpath,$(abspath $(BUILD)/lib) -lpthread
 
 # The programs that let each call of another one fail; see spec/sweep/sweep.c.
 SWEEP := $(BUILD)/spec/sweep $(BUILD)/spec/fail.so
@@ -383,6 +384,7 @@ $(BUILD)/fuzz/linux: FUZZ_WRAP := openat ks_linux_subsystem ks_linux_choose ks_l
 $(BUILD)/fuzz/linux.run: FUZZ_OPTIONS := -entropic=0
 FUZZ_RUNS := $(FUZZ_BIN:=.run)
 fuzz: $(FUZZ_RUNS) fuzz-grammar fuzz-commands
+fuzz-programs: $(FUZZ_BIN) $(TREES)
 # What people type, in the language in which it is parsed.
 fuzz-grammar: all
 	@printf '%-5s grammar: %s\n' FUZZ "$$($(BUILD)/bin/kstatlua spec/fuzz/grammar.lua $(FUZZ_SECONDS))"
