@@ -97,15 +97,15 @@ function M.shell(line)
 end
 
 --- Waits for other processes, on a machine of any speed: calls condition() until it returns neither nil nor false,
--- and returns its result. Fails after a minute or more; `what`, a text or a function that returns one, names in the
--- message what it waited for.
+-- and returns its result. It asks often at first, since most are there at once. Fails after a minute or more; `what`, a
+-- text or a function that returns one, names in the message what it waited for.
 function M.await(what, condition)
-  for _ = 1, 1200 do
+  for i = 1, 1200 do
     local result = condition()
     if result then
       return result
     end
-    M.shell("sleep 0.05")
+    os.execute("exec sleep " .. math.min(0.004 * i, 0.06))
   end
   error("waited too long for " .. (type(what) == "function" and what() or what), 2)
 end
@@ -165,26 +165,26 @@ function M.run(command)
   local words = {}
   local input
   if command.directory then
-    words[#words + 1] = "cd " .. M.quote(command.directory) .. " && "
+    words[#words + 1] = "cd " .. M.quote(command.directory) .. " || exit;"
   end
-  words[#words + 1] = "exec env -u KSTAT_SOURCE -u KSTAT_PROC -u KSTAT_SYS -u KSTAT_REPLAY_TIME"
-  local set = { " LC_ALL=C TZ=UTC" }
+  -- The shell sets the variables: env would be one more program to start.
+  local unset, set = "unset KSTAT_SOURCE KSTAT_PROC KSTAT_SYS KSTAT_REPLAY_TIME", { "; export LC_ALL=C TZ=UTC" }
   -- In interpreters the sanitizer does not look for leaks; in our own programs it does.
   local asan = os.getenv("ASAN_OPTIONS")
   if command[1]:find("%f[%w]lua[%d.]*$") or command[1]:find("luajit$") then -- not kstatlua
-    set[#set + 1] = " " .. M.quote("LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or ""))
+    set[#set + 1] = M.quote("LD_PRELOAD=" .. (os.getenv("KSTAT_PRELOAD") or ""))
   end
   if asan and not command[1]:find("/", 1, true) then
-    set[#set + 1] = " " .. M.quote("ASAN_OPTIONS=" .. asan .. ":detect_leaks=1")
+    set[#set + 1] = M.quote("ASAN_OPTIONS=" .. asan .. ":detect_leaks=1")
   end
   for name, value in pairs(command.env or {}) do
     if value then
-      set[#set + 1] = " " .. M.quote(name .. "=" .. value)
+      set[#set + 1] = M.quote(name .. "=" .. value)
     else
-      words[#words + 1] = " -u " .. name
+      unset = unset .. " " .. name
     end
   end
-  words[#words + 1] = table.concat(set)
+  words[#words + 1] = unset .. table.concat(set, " ") .. "; exec"
   for i, word in ipairs(command) do
     if i == 1 and not word:find("/", 1, true) then
       word = M.bin .. "/" .. word
