@@ -8,9 +8,9 @@ local stranger = "setpriv --reuid=65534 --regid=65534 --clear-groups "
 
 -- All that speaks of the machine, with arguments that show as much as possible.
 local REPORTS = {
-  "arcstat", "devstat -d", "fsstat", "intrstat 1 1", "iostat -xnpe", "iostat -E", "iostat -tc", "iostat -C -x",
-  "mpstat", "mpstat -a", "nicstat", "nicstat -t", "nicstat -x", "prstat -c 1 1", "top -b --view any", "use 0.01 1",
-  "vmstat", "vmstat -p", "vmstat -i", "vmstat -s", "examples/cpu_spark.lua", "examples/cpu_usage.lua",
+  "arcstat", "devstat -d", "fsstat", "intrstat 0.01 1", "iostat -xnpe", "iostat -E", "iostat -tc", "iostat -C -x",
+  "mpstat", "mpstat -a", "nicstat", "nicstat -t", "nicstat -x", "prstat -c 0.01 1", "top -b --view any 0.01 1",
+  "use 0.01 1", "vmstat", "vmstat -p", "vmstat -i", "vmstat -s", "examples/cpu_spark.lua", "examples/cpu_usage.lua",
   "examples/disk_bars.lua", "examples/disk_service.lua", "examples/latency_heatmap.lua", "examples/net_per_nic.lua",
   "examples/service_times.lua", "examples/traffic.lua",
 }
@@ -69,9 +69,10 @@ describe("what is published under the machine's names", function()
     if root then -- of root itself, a program may measure what is the machine's
       run.shell(("chown -R 65534:65534 %s/seg"):format(dir))
     end
-    for _, command in ipairs({ "use 0.01 1", "use cpu disk 0.01 1", "devstat -c 1", "devstat -x -c 1", "top -b cpu",
-      "top -b --view disks", "top -b --view processes", "top -b --view cgroups", "top -b --machine", "vmstat", "mpstat",
-      "nicstat", "fsstat", "prstat -c 1 1", "intrstat 1 1", "listen", "arcstat" }) do
+    for _, command in ipairs({ "use 0.01 1", "use cpu disk 0.01 1", "devstat -c 1", "devstat -x -c 1",
+      "top -b cpu 0.01 1", "top -b --view disks 0.01 1", "top -b --view processes 0.01 1",
+      "top -b --view cgroups 0.01 1", "top -b --machine 0.01 1", "vmstat", "mpstat", "nicstat", "fsstat",
+      "prstat -c 0.01 1", "intrstat 0.01 1", "listen", "arcstat" }) do
       assert.is_false(opens("kstatlua " .. command), command)
     end
   end)
@@ -279,7 +280,7 @@ describe("what is published under the machine's names", function()
     forge(root and stranger or "")
     local uid = root and "65534" or run.shell("id -u").out:match("%d+")
     local commands = {
-      "kstat -l %s shop", "kstatlua top -b %s shop", "kstatlua prtop %s forger",
+      "kstat -l %s shop", "kstatlua top -b %s shop 0.01 1", "kstatlua prtop %s forger",
       ("kstatlua record %%s -o %s/rec shop 0.01 1; %s/kstat -l -r %s/rec; rm -f %s/rec"):format(dir, run.bin, dir, dir),
     }
     for _, command in ipairs(commands) do
