@@ -252,10 +252,13 @@ sweep: all spec-programs
 SPECS     ?= spec
 SPEC_ARGS  = $(filter-out spec spec/%,$(SPECS))
 SPEC_FOUND = $(sort $(shell find $(or $(filter spec spec/%,$(SPECS)),spec) -name '*_spec.lua'))
-# Those that take long start first, so that none of them runs alone at the end.
-SLOW_SPECS := $(patsubst %,spec/%_spec.lua,core/clients tools/nginx_failures tools/prometheus tools/page \
-              docs/uninstall core/robust tools/nginx_overwritten tools/use_load core/hostile core/tdigest core/capture \
-              core/stress docs/readme core/linux_fs core/layers)
+# Those that take long start first, so that none of them runs alone at the end: what waits before what computes.
+SLOW_SPECS := $(patsubst %,spec/%_spec.lua,tools/nginx_failures tools/page tools/nginx_rows tools/prometheus tools/http \
+              tools/latency tools/publishers core/robust tools/nginx_scrape core/clients core/tdigest core/hostile \
+              tools/nginx_page lua/alike tools/incidents tools/record tools/record_directory core/capture lua/calls \
+              tools/nginx tools/openmetrics tools/use_load docs/uninstall docs/install tools/nginx_overwritten \
+              core/layers core/sweep core/stress core/linux_files core/linux_group core/linux_fs docs/readme \
+              tools/faults tools/exporter_bounds)
 SPEC_FILES = $(filter $(SPEC_FOUND),$(SLOW_SPECS)) $(filter-out $(SLOW_SPECS),$(SPEC_FOUND))
 PER_LUA    = $(filter-out spec/core/linux_%,$(shell grep -lE '^local \w+ = require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
 FURTHER_SPECS ?= $(PER_LUA)
@@ -273,8 +276,8 @@ spec-programs: $(SPEC_BIN) $(SWEEP) $(STUBS) $(TREES)
 # 20 ms on some disks.
 MEMORY = $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] && \
          ! grep -q '^[^ ]* /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && echo /dev/shm)
-# Side by side, two on each processor since specs often wait, unless make was told how many jobs it may run.
-JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 2 \* $$(nproc)))
+# Side by side, three on each processor since specs often wait, unless make was told how many jobs it may run.
+JOBS   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell expr 3 \* $$(nproc)))
 check: all spec-programs
 	+@TMPDIR=$(or $(MEMORY),$${TMPDIR:-/tmp}) $(MAKE) --no-print-directory $(JOBS) -O check-logs
 	@$(LUA) spec/support/summary.lua $(CHECK_LOGS)
