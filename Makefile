@@ -252,13 +252,13 @@ sweep: all spec-programs
 SPECS     ?= spec
 SPEC_ARGS  = $(filter-out spec spec/%,$(SPECS))
 SPEC_FOUND = $(sort $(shell find $(or $(filter spec spec/%,$(SPECS)),spec) -name '*_spec.lua'))
-# Those that take long start first, so that none of them runs alone at the end: what waits before what computes.
-SLOW_SPECS := $(patsubst %,spec/%_spec.lua,tools/nginx_failures tools/page tools/nginx_rows tools/prometheus tools/http \
-              tools/latency tools/publishers core/robust tools/nginx_scrape core/clients core/tdigest core/hostile \
-              tools/nginx_page lua/alike tools/incidents tools/record tools/record_directory core/capture lua/calls \
-              tools/nginx tools/openmetrics tools/use_load docs/uninstall docs/install tools/nginx_overwritten \
-              core/layers core/sweep core/stress core/linux_files core/linux_group core/linux_fs docs/readme \
-              tools/faults tools/exporter_bounds)
+# Those that take long start first, so that none of them runs alone at the end; what waits stands between what computes.
+SLOW_SPECS := $(patsubst %,spec/%_spec.lua,tools/nginx_failures tools/use_load tools/latency tools/page tools/use \
+              core/clients tools/nginx_rows core/robust tools/prometheus core/tdigest tools/http lua/alike \
+              tools/nginx_page core/capture tools/screen docs/uninstall tools/incidents core/layers tools/publishers \
+              core/stress core/sweep lua/stats core/hostile docs/solaris_headers lua/past_steps lua/calls \
+              tools/completion lua/screen tools/record tools/record_directory core/linux_process core/linux_network \
+              tools/openmetrics docs/install tools/nginx_scrape core/linux_fs docs/readme)
 SPEC_FILES = $(filter $(SPEC_FOUND),$(SLOW_SPECS)) $(filter-out $(SLOW_SPECS),$(SPEC_FOUND))
 PER_LUA    = $(filter-out spec/core/linux_%,$(shell grep -lE '^local \w+ = require."kstat|run\.lua\>' $(SPEC_FILES) /dev/null))
 FURTHER_SPECS ?= $(PER_LUA)
