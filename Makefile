@@ -219,7 +219,7 @@ $(BUILD)/share/kstat/scripts:
 
 # --- tests --------------------------------------------------------------------
 # Programs that specs run. Those named core_* test internal functions and are linked with the archive; the others
-# are linked with the shared library, as a user's program is. A cache of the compiler has no programs, but their objects.
+# are linked with the shared library, as a user's program is. A cache of the compiler has objects, not programs.
 $(BUILD)/spec/core_%: spec/c/core_%.c $(INTERNAL)
 	$(COMPILE) -MT $@ -c -o $@.o $< && $(CC) $(CFLAGS) $(LDFLAGS) $(PROGRAM_LD) -o $@ $@.o $(INTERNAL) $(LIB_LIBS)
 $(BUILD)/spec/%: spec/c/%.c $(LIB) $(BUILD)/lib/libkstat.so
