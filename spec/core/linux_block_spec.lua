@@ -82,7 +82,8 @@ describe("block devices", function()
     same("md:127:md127,status", { state = "active", level = "raid5", disks_required = "4", disks_active = "3",
       disks_failed = "1", disks_spare = "1", blocks = "6291456", sync = "recovery", sync_done = "524288",
       sync_speed = "114176" })
-    same("md:1:md1,status", { level = "raid1", disks_active = "2", sync = "resync" })
+    same("md:1:md1,status", { level = "raid1", disks_active = "2", sync = "resync", activity = "resync",
+      blocks_synced = "0" })
     assert.is_nil(d.stat["md:1:md1,status:sync_done"])
     same("md:2:md2,status", { state = "inactive", disks_active = "0", disks_spare = "2" })
     assert.is_nil(d.stat["md:2:md2,status:level"])
