@@ -69,6 +69,16 @@ describe("the catalogue", function()
     end
   end)
 
+  it("has no kind of kstat whose module doc/linux.md does not name", function()
+    local linux_page, n = run.read_file("doc/linux.md"), 0
+    for name, module in page:gmatch("\n%* `(([^:`]+):[^`]*)`") do
+      n = n + 1
+      assert.truthy(linux_page:find("`" .. module .. ":", 1, true),
+        name .. ": no row in the first table of doc/linux.md")
+    end
+    assert.truthy(n > 100, n .. " kinds of kstats")
+  end)
+
   -- The lines of `kstat -d` whose sentence is a general one. The trees have names that no kernel has; drivers and
   -- programs may call theirs as they like.
   local function unknown(environment)
