@@ -71,18 +71,25 @@ describe("the page of the tool", function()
     local page = page_of(tool)
 
     it(tool .. " exists, with the usual sections", function()
-      assert.truthy(page, "there is no page of " .. tool)
+      assert.truthy(page, ("there is no page doc/man/kstatlua-%s.1; that of fsstat is a short one"):format(tool))
       for _, section in ipairs({ "NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO" }) do
-        assert.truthy(page:find("\n.Sh " .. section .. "\n", 1, true), section)
+        assert.truthy(page:find("\n.Sh " .. section .. "\n", 1, true), "no section " .. section)
       end
     end)
 
+    it(tool .. " is named in the list of kstatlua(1)", function()
+      local name = tool == "kstat" and tool or "kstatlua-" .. tool
+      assert.truthy(pages["kstatlua.1"]:find("\n.It Xr " .. name .. " 1\n", 1, true),
+        "doc/man/kstatlua.1 has no .It Xr " .. name .. " 1")
+    end)
+
     it(tool .. " has every option that the tool accepts", function()
-      local documented = words_of(page, "It Fl")
+      local documented = words_of(page or "", "It Fl")
       for _, option in ipairs(options_of(tool)) do
         for _, word in ipairs({ option.letter, option.also, option.long ~= "" and "-" .. option.long or "" }) do
           local shown = "-" .. word .. " of " .. tool
-          assert.is_true(word == "" or documented[word] or reports[word] or false, shown .. " is in no page")
+          assert.is_true(word == "" or documented[word] or reports[word] or false,
+            shown .. " has no item .It Fl in its page")
         end
       end
     end)
@@ -166,14 +173,15 @@ describe("the columns of", function()
   for _, tool in ipairs(tools) do
     if run.read_file("scripts/" .. tool .. ".lua"):find("kstat.report(", 1, true) or TITLES[tool] then
       it(tool .. " are in its page", function()
-        local documented, columns = names_in(page_of(tool)), {}
+        local documented, columns = names_in(page_of(tool) or ""), {}
         for _, form in ipairs(forms_of(tool)) do
           add_columns(columns, tool, form)
         end
         assert.truthy(next(columns))
         for name, form in pairs(columns) do
           local known = documented[name] or everywhere[name] or false
-          assert.is_true(known, ("%s of '%s %s' is not described"):format(name, tool, form))
+          assert.is_true(known, ("%s of '%s %s' is not described: .Sy %s or .It Sy %s"):format(name, tool, form,
+            name, name))
         end
       end)
     end
