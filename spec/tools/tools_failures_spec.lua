@@ -7,6 +7,9 @@ local REPORTS = { "vmstat", "mpstat", "nicstat", "intrstat", "arcstat", "fsstat"
   "examples/cpu_usage.lua" }
 local EMPTY = { fsstat = true, prtop = true } -- on that capture
 local OTHERS = { "iostat", "devstat" } -- without data formats
+-- No reports, or none of that capture.
+local OTHERWISE = { convert = true, diff = true, exporter = true, kstat = true, latency = true, listen = true,
+  prstat = true, record = true }
 local FORMS = { "", "-j", "--csv" }
 
 local bad, whole -- recordings
@@ -51,6 +54,15 @@ describe("every tool", function()
   teardown(function()
     os.remove(bad)
     os.remove(whole)
+  end)
+
+  it("is in the lists of this file", function()
+    local known = setmetatable({}, { __index = OTHERWISE })
+    each(function(name) known[name] = true end)
+    for name in run.shell("ls scripts").out:gmatch("([^\n]+)%.lua\n") do
+      assert.is_true(known[name] or false, name .. " is in no list of spec/tools/tools_failures_spec.lua: REPORTS, " ..
+        "and EMPTY if a capture of illumos has nothing for it (it has `optional = true` then)")
+    end
   end)
 
   it("shows what comes before the damage of a recording, says so in one line and exits 3", function()
