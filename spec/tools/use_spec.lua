@@ -23,6 +23,7 @@ local function look(f, n) return use.look(tree, f(0), f(n)) end
 
 -- --- files, by a value -----------------------------------------------------------------------------
 
+-- In the format, each %d is n times the factor; other conversions are left as they are.
 local function one_file(path, format, factor)
   return function(n)
     return { [path] = (format:gsub("%%d", function() return ("%d"):format(n * (factor or 1)) end)) }
