@@ -167,7 +167,7 @@ describe("the documents", function()
   it("name files that exist to those who contribute", function()
     for path in run.read_file("CONTRIBUTING.md"):gmatch("`([%w_.-]+/[%w_./-]+)`") do
       if not path:find("NAME") and not path:find("FOLDER") and not path:find("^build/") and not path:find("/x_") then
-        assert.equal(0, run.shell("test -e " .. path).status, path)
+        assert.equal(0, run.shell("test -e " .. path).status, path .. ": CONTRIBUTING.md names it, and there is none")
       end
     end
   end)
