@@ -82,11 +82,21 @@ ks_nodes_older(const struct ks_node *node)
 }
 
 struct ks_node *
-ks_nodes_by_kid(const struct ks_nodes *ns, kid_t kid)
+ks_nodes_by_kid(struct ks_nodes *ns, kid_t kid)
 {
-	uint32_t slot = ks_table_find(&ns->by_kid, (uint64_t)kid, has_kid, ns, &kid);
+	uint32_t slot = ns->found;
 
-	return slot == KS_NO_SLOT ? NULL : ns->node[slot];
+	for (; slot < ns->n && slot < ns->found + 2; slot++) {
+		if (ns->node[slot]->k.ks_kid == kid) {
+			ns->found = slot;
+			return ns->node[slot];
+		}
+	}
+	slot = ks_table_find(&ns->by_kid, (uint64_t)kid, has_kid, ns, &kid);
+	if (slot == KS_NO_SLOT)
+		return NULL;
+	ns->found = slot;
+	return ns->node[slot];
 }
 
 static void

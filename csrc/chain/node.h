@@ -40,6 +40,7 @@ struct ks_nodes {
 	kid_t next_kid;
 	struct ks_node **node;        /* n of them by their slots */
 	size_t n, cap;
+	uint32_t found;               /* the slot that was looked up last: mostly it is asked for again, or the next one */
 	struct ks_table by_kid;
 	struct ks_table by[KS_BY_ALL + 1]; /* the oldest of each key; all but the last are built when asked for */
 };
@@ -56,7 +57,7 @@ struct ks_node *ks_nodes_newest(const struct ks_nodes *ns, const char *module, i
 /* Returns the namesake that was appended before this one, or NULL. */
 struct ks_node *ks_nodes_older(const struct ks_node *node);
 
-struct ks_node *ks_nodes_by_kid(const struct ks_nodes *ns, kid_t kid);
+struct ks_node *ks_nodes_by_kid(struct ks_nodes *ns, kid_t kid);
 
 /* A new node at the end of the chain, with its header filled in; NULL with errno ENOMEM. */
 struct ks_node *ks_nodes_append(struct ks_nodes *ns, struct ks_source *src,

@@ -185,23 +185,31 @@ segment_scan(struct ks_source *src, struct ks_scan *scan)
 	struct ks_seg_pass p = { .s = s, .scan = scan };
 
 	s->pid_space = 0; /* this may be a child process now */
+	s->origin_of = 0;
 	return ks_seg_look(&p) == 0 ? finish(s, &p) : -1;
 }
 
+/* Mostly it is the kstat that was asked about before, or the next one. */
 static const struct ks_seg_kstat *
 find(struct ks_segments *s, uint64_t cookie, struct ks_seg_file **f)
 {
 	uint64_t offset = (cookie & UINT32_MAX) * KS_SEG_ALIGN;
+	const struct ks_seg_kstat *k;
+	size_t i = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->seg[i].id == cookie >> 32) {
-			*f = &s->seg[i].file;
-			/* Mostly further statistics of a kstat are asked about. */
-			return s->found_kstat < (*f)->n && (*f)->kstat[s->found_kstat].offset == offset ?
-			    &(*f)->kstat[s->found_kstat] : ks_seg_file_find(*f, offset);
-		}
+	while (i < s->n && s->seg[i].id != cookie >> 32)
+		i++;
+	if (i == s->n)
+		return NULL;
+	*f = &s->seg[i].file;
+	for (i = s->found_kstat; i < (*f)->n && i < s->found_kstat + 2; i++) {
+		if ((*f)->kstat[i].offset == offset)
+			break;
 	}
-	return NULL;
+	k = i < (*f)->n && i < s->found_kstat + 2 ? &(*f)->kstat[i] : ks_seg_file_find(*f, offset);
+	if (k != NULL)
+		s->found_kstat = (size_t)(k - (*f)->kstat);
+	return k;
 }
 
 static int
@@ -238,7 +246,6 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	(void)ksp;
 	if (k == NULL)
 		return NULL;
-	s->found_kstat = (size_t)(k - f->kstat);
 	if (k->e.form == KS_FORM_COUNTS && strcmp(stat, "buckets") == 0) {
 		const struct ks_seg_measure *m = &k->e.measure;
 
@@ -275,10 +282,10 @@ creator_of(struct ks_segments *s, const struct ks_seg_file *f, uid_t uid)
 		s->pid_space = ks_pid_space();
 	if (f->h.pid_space != s->pid_space)
 		return 0;
+	if (f->budget->whole != &s->strangers)
+		return f->h.creator_pid;
 	(void)snprintf(path, sizeof(path), "/proc/%lu", (unsigned long)f->h.creator_pid);
-	if (f->budget->whole == &s->strangers && (stat(path, &st) != 0 || st.st_uid != uid))
-		return 0;
-	return f->h.creator_pid;
+	return stat(path, &st) == 0 && st.st_uid == uid ? f->h.creator_pid : 0;
 }
 
 static bool
@@ -293,12 +300,16 @@ segment_publisher(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, st
 	(void)ksp;
 	if (k == NULL || is_of_machine(f, k))
 		return false;
-	uid = user_of(f);
-	/* The name of the file is the publication's; what the file says of itself need not be true. */
-	file = strrchr(f->path, '/');
-	file = file != NULL ? file + 1 : f->path;
-	(void)snprintf(s->publisher, sizeof(s->publisher), "%.*s", (int)ks_seg_name_length(file), file);
-	*o = (struct ks_origin){ .name = s->publisher, .uid = uid, .pid = creator_of(s, f, uid) };
+	if (s->origin_of != cookie >> 32) {
+		uid = user_of(f);
+		/* The name of the file is the publication's; what the file says of itself need not be true. */
+		file = strrchr(f->path, '/');
+		file = file != NULL ? file + 1 : f->path;
+		(void)snprintf(s->publisher, sizeof(s->publisher), "%.*s", (int)ks_seg_name_length(file), file);
+		s->origin = (struct ks_origin){ .name = s->publisher, .uid = uid, .pid = creator_of(s, f, uid) };
+		s->origin_of = (uint32_t)(cookie >> 32);
+	}
+	*o = s->origin;
 	return true;
 }
 

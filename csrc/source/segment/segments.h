@@ -77,7 +77,9 @@ struct ks_segments {
 	struct ks_meta found; /* the answer to the last question about metadata */
 	size_t found_kstat;   /* of which kstat of its file, and of which of its statistics, that was */
 	uint32_t found_field;
-	char publisher[NAME_MAX + 1]; /* and about who publishes */
+	char publisher[NAME_MAX + 1]; /* and about who publishes: the file with this ID, as at the last scan; 0: none */
+	struct ks_origin origin;
+	uint32_t origin_of;
 	uint64_t pid_space; /* of this process, since it was asked for after a scan; 0: it was not, or is not known */
 };
 
