@@ -265,12 +265,13 @@ warn_of_lack(struct ks_chain *chain)
 
 /* Reads a kstat into the chain's record, which is returned; NULL with errno. */
 static struct ks_record *
-read_record(struct ks_chain *chain, const struct ks_node *node)
+read_record(struct ks_chain *chain, const struct ks_node *node, bool is_walking)
 {
 	const kstat_t *ksp = &node->k;
 	struct ks_record *r = &chain->record;
 
 	ks_record_reset(r);
+	r->walk = is_walking ? chain->walks : 0;
 	chain->was_read = true;
 	if (read_from(chain, node, r) < 0)
 		return NULL;
@@ -307,7 +308,7 @@ static const struct ks_record *
 read_for_copy(struct ks_chain *chain, const kstat_t *ksp)
 {
 	const struct ks_node *node = node_of(chain, ksp);
-	struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
+	struct ks_record *r = node != NULL ? read_record(chain, node, chain->is_walking) : NULL;
 
 	if (r != NULL && ksp->ks_type == KSTAT_TYPE_NAMED)
 		ks_record_drop_hidden(r);
@@ -353,12 +354,25 @@ ks_chain_read_into(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_buf *b)
 	return finish_copy(chain, r, ksp, r != NULL ? ks_buf_room(b, COPY_HEAD + ks_record_size(r)) : NULL);
 }
 
+void
+ks_chain_begin_walk(kstat_ctl_t *kc)
+{
+	ks_chain_of(kc)->walks++;
+	ks_chain_of(kc)->is_walking = true;
+}
+
+void
+ks_chain_end_walk(kstat_ctl_t *kc)
+{
+	ks_chain_of(kc)->is_walking = false;
+}
+
 kid_t
 kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf)
 {
 	struct ks_chain *chain = ks_chain_of(kc);
 	const struct ks_node *node = node_of(chain, ksp);
-	const struct ks_record *r = node != NULL ? read_record(chain, node) : NULL;
+	const struct ks_record *r = node != NULL ? read_record(chain, node, false) : NULL;
 	size_t size = r != NULL ? ks_record_size(r) : 0;
 
 	/* A buffer is as large as the header said, which therefore stays as it is. */

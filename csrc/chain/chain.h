@@ -193,6 +193,13 @@ kstat_t *ks_chain_read_copy(kstat_ctl_t *kc, const kstat_t *ksp);
 /* The same into the memory of `b`, whose contents it replaces. */
 const kstat_t *ks_chain_read_into(kstat_ctl_t *kc, const kstat_t *ksp, struct ks_buf *b);
 
+/*
+ * Says that many kstats of the chain are read one after the other, from the begin of such a walk to its end, and nothing
+ * else is done meanwhile: then sources may copy several at once. Only the two functions above take part in it.
+ */
+void ks_chain_begin_walk(kstat_ctl_t *kc);
+void ks_chain_end_walk(kstat_ctl_t *kc);
+
 /* The number of kstats in the chain. */
 size_t ks_chain_length(kstat_ctl_t *kc);
 

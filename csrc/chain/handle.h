@@ -30,6 +30,8 @@ struct ks_chain {
 	struct ks_nodes nodes;
 	struct ks_only only;   /* n 0: everything */
 	struct ks_record record; /* scratch of kstat_read() */
+	uint64_t walks;
+	bool is_walking;
 	struct ks_buf md_texts;  /* unit and description that kstat2_get_md() returned last */
 	uint64_t scans;
 	struct ks_change *change; /* of the last update that changed anything */

@@ -382,10 +382,12 @@ note_time(struct ks_exposition *x, hrtime_t *mark)
 static int
 read_some(struct ks_exposition *x)
 {
+	int rc = 0;
 	size_t end = x->s.n + STEP_SAMPLES;
 	hrtime_t mark = x->groups != NULL ? gethrtime() : 0;
 
-	while (x->group < x->nsel && x->s.n < end) {
+	ks_chain_begin_walk(x->kc);
+	while (rc == 0 && x->group < x->nsel && x->s.n < end) {
 		const struct ks_selection *sel = &x->sel[x->group];
 		const kstat_t *ksp;
 
@@ -403,12 +405,14 @@ read_some(struct ks_exposition *x)
 		/* One that cannot be read is left out, and the chain has a warning. */
 		ksp = sel->ksp[x->read++];
 		ksp = is_of_pass(x, ksp) ? ks_chain_read_into(x->kc, ksp, &x->kstat) : NULL;
-		if (ksp != NULL && add_within_bound(x, ksp) != 0)
-			return -1;
+		rc = ksp != NULL ? add_within_bound(x, ksp) : 0;
 		/* A kstat takes time even if it has no samples: so the step ends one sample earlier for each. */
 		if (end > x->s.n)
 			end--;
 	}
+	ks_chain_end_walk(x->kc);
+	if (rc != 0)
+		return rc;
 	if (x->group < x->nsel)
 		note_time(x, &mark);
 	return x->group == x->nsel ? begin_sort(x) : 0;

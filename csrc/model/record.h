@@ -25,9 +25,10 @@ struct ks_record {
 	uint_t ndata;        /* data records */
 	hrtime_t snaptime;   /* when the data was taken */
 	bool strings;        /* there are values of KSTAT_DATA_STRING or _STRS: KSTAT_FLAG_LONGSTRINGS */
+	uint64_t walk;       /* of its reader: what a source copied for an earlier kstat of it is new enough; 0: none */
 };
 
-#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false }
+#define KS_RECORD_INIT { KS_BUF_INIT, KS_BUF_INIT, 0, 0, false, 0 }
 
 /*
  * The bytes of a value of that KSTAT_DATA_* type inside a kstat_named_t, of which the rest is 0: programs read a

@@ -126,6 +126,7 @@ open_segment(struct ks_seg_pass *p, struct ks_segment *new, const struct ks_seg_
 	new->usable = ks_seg_file_open(&new->file, dir->fd, name, path) == 0;
 	if (new->usable) {
 		new->file.budget = &user->budget;
+		new->file.piece = &p->s->piece;
 		return 0;
 	}
 	error = errno;

@@ -48,11 +48,17 @@ ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
 	    (state == KS_SEG_INSTALLED || state == KS_SEG_DORMANT);
 }
 
-/* Where the copy of an entry is in the buffer. */
+/* Where the copy of an entry is in a buffer. */
 static char *
-copied(const struct ks_seg_file *f)
+aligned(const struct ks_buf *b)
 {
-	return f->buf.data + (KS_SEG_ALIGN - (uintptr_t)f->buf.data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+	return b->data + (KS_SEG_ALIGN - (uintptr_t)b->data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+}
+
+static int
+fail_deleted(const struct ks_seg_kstat *k)
+{
+	return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module, k->e.instance, k->e.name);
 }
 
 char *
@@ -64,15 +70,68 @@ ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t si
 	ks_buf_reset(&f->buf);
 	if (ks_buf_room(&f->buf, n + KS_SEG_ALIGN) == NULL)
 		return ks_fail_null(ENOMEM, "out of memory to read %s", f->path);
-	if (!copy(f, copied(f), n, k->offset)) {
+	if (!copy(f, aligned(&f->buf), n, k->offset)) {
 		(void)short_file(f, k);
 		return NULL;
 	}
-	memcpy(&now, copied(f), sizeof(now));
-	if (!ks_seg_kstat_is(k, &now))
-		return ks_fail_null(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module,
-		    k->e.instance, k->e.name);
-	return copied(f) + k->e.data;
+	memcpy(&now, aligned(&f->buf), sizeof(now));
+	if (!ks_seg_kstat_is(k, &now)) {
+		(void)fail_deleted(k);
+		return NULL;
+	}
+	return aligned(&f->buf) + k->e.data;
+}
+
+/* --- pieces ------------------------------------------------------------------------------------ */
+
+#define LEAST_PIECE 4096u
+#define MOST_PIECE (256u << 10)
+
+/*
+ * Copies the piece that begins with an offset and has n bytes at least: no more, where it does not follow the one
+ * before, for whoever reads in another order gains nothing. False: it cannot be copied, or n is too much.
+ */
+static bool
+take_piece(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
+{
+	struct ks_seg_piece *p = f->piece;
+	uint64_t used = atomic_load(&f->h.used);
+	bool follows = p->of == f && offset >= p->start && offset - p->start <= p->buf.len + LEAST_PIECE;
+
+	p->of = NULL;
+	p->size = !follows ? 0 : p->size < MOST_PIECE / 2 ? p->size * 2 + LEAST_PIECE : MOST_PIECE;
+	if (n > MOST_PIECE || offset > used || n > used - offset)
+		return false;
+	n = n > p->size ? n : p->size;
+	n = n < used - offset ? n : (size_t)(used - offset);
+	ks_buf_reset(&p->buf);
+	if (ks_buf_room(&p->buf, MOST_PIECE + KS_SEG_ALIGN) == NULL)
+		return false;
+	p->taken = gethrtime();
+	if (!copy(f, aligned(&p->buf), n, offset))
+		return false;
+	*p = (struct ks_seg_piece){ f, walk, offset, p->size, p->taken, p->buf };
+	p->buf.len = n;
+	return true;
+}
+
+/* Returns the entry and its data as a piece has them that was copied in this walk; NULL: they are read by themselves. */
+static const char *
+find_in_piece(struct ks_seg_file *f, const struct ks_seg_kstat *k, uint64_t walk)
+{
+	struct ks_seg_piece *p = f->piece;
+	size_t n = k->e.data + k->e.data_size;
+	struct ks_seg_entry now;
+	const char *entry;
+
+	if (walk == 0 || p == NULL)
+		return NULL;
+	if ((p->of != f || p->walk != walk || k->offset < p->start || n > p->buf.len ||
+	    k->offset - p->start > p->buf.len - n) && !take_piece(f, walk, k->offset, n))
+		return NULL;
+	entry = aligned(&p->buf) + (k->offset - p->start);
+	memcpy(&now, entry, sizeof(now));
+	return ks_seg_kstat_is(k, &now) ? entry + k->e.data : NULL;
 }
 
 static uint64_t
@@ -342,28 +401,6 @@ copy_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const uint64_t 
 	return 1;
 }
 
-/* As copy_counts(). */
-static int
-build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
-{
-	const uint64_t *bucket;
-	struct ks_hist_sums sums;
-	int rc = copy_counts(f, k, &bucket, &sums);
-
-	if (rc <= 0)
-		return rc;
-	ks_histstat_add(r, &k->hist, bucket, &sums);
-	for (uint32_t i = 0; i < k->e.nfields; i++) {
-		const struct ks_seg_field *label = &k->fields[i];
-		char text[KS_SEG_MOST_LABEL + 1];
-
-		if (!copy(f, text, label->size, k->offset + k->e.data + label->offset))
-			return short_file(f, k);
-		ks_named_string(r, label->name, text, (uint32_t)strnlen(text, label->size - 1) + 1);
-	}
-	return 1;
-}
-
 /* Whether a histogram is still as a copy of its data, which was made at once. Stores the sums. */
 static bool
 is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_hist_sums *sums)
@@ -379,6 +416,34 @@ is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char
 	return copy(f, &now, sizeof(now), k->offset + k->e.data) && now == word &&
 	    ks_hist_sums_fit(&k->hist, (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log)), k->hist.n,
 	    sums);
+}
+
+/* As copy_counts(). data: a copy of all of it, or NULL. */
+static int
+build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
+{
+	const uint64_t *bucket;
+	struct ks_hist_sums sums;
+	int rc = 1;
+
+	if (data != NULL && is_current(f, k, data, &sums))
+		bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log));
+	else
+		rc = copy_counts(f, k, &bucket, &sums);
+	if (rc <= 0)
+		return rc;
+	ks_histstat_add(r, &k->hist, bucket, &sums);
+	for (uint32_t i = 0; i < k->e.nfields; i++) {
+		const struct ks_seg_field *label = &k->fields[i];
+		char text[KS_SEG_MOST_LABEL + 1];
+
+		if (data != NULL)
+			memcpy(text, data + label->offset, label->size);
+		else if (!copy(f, text, label->size, k->offset + k->e.data + label->offset))
+			return short_file(f, k);
+		ks_named_string(r, label->name, text, (uint32_t)strnlen(text, label->size - 1) + 1);
+	}
+	return 1;
 }
 
 int
@@ -423,14 +488,14 @@ build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record
 
 /* --- reading --------------------------------------------------------------------------------------------- */
 
+/* data: a copy of it, or NULL. */
 static int
-build(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
+build(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
-	const char *data;
-
 	if (k->e.form == KS_FORM_COUNTS)
-		return build_counts(f, k, r);
-	data = ks_seg_kstat_copy(f, k, k->e.data_size);
+		return build_counts(f, k, data, r);
+	if (data == NULL)
+		data = ks_seg_kstat_copy(f, k, k->e.data_size);
 	if (data == NULL)
 		return -1;
 	if (k->e.form == KS_FORM_FIELDS)
@@ -451,7 +516,7 @@ clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
 	const struct ks_raw_layout *l;
 
 	if (k->e.type == KSTAT_TYPE_NAMED)
-		ks_record_clean_texts(r, true);
+		ks_record_clean_texts(r, false); /* names were checked */
 	if (k->e.type != KSTAT_TYPE_RAW || ks_seg_is_statsblob(k))
 		return; /* a blob's names were checked */
 	l = ks_raw_layout_find(k->e.module, k->e.name);
@@ -467,14 +532,14 @@ clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
 static uint64_t
 fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return ks_rec_check(copied(f) + k->e.data, k->e.data_size & ~(size_t)7, 0);
+	return ks_rec_check(aligned(&f->buf) + k->e.data, k->e.data_size & ~(size_t)7, 0);
 }
 
 /* True if the first record of what was copied was locked: its writer may just be asleep. */
 static bool
 is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return k->e.form == KS_FORM_RECORD && (word_of(copied(f) + k->e.data) & KS_WORD_OWNER) != 0;
+	return k->e.form == KS_FORM_RECORD && (word_of(aligned(&f->buf) + k->e.data) & KS_WORD_OWNER) != 0;
 }
 
 /* Whether its user, and all strangers, have patience left for a record that has kept changing since `start`. */
@@ -515,7 +580,7 @@ read_patiently(struct ks_seg_file *f, const struct ks_seg_kstat *k, hrtime_t sta
 		*tries = i + 1;
 		ks_record_reset(r);
 		r->snaptime = gethrtime();
-		rc = build(f, k, r);
+		rc = build(f, k, NULL, r);
 		if (rc < 0)
 			return -1;
 		if (rc > 0) {
@@ -539,9 +604,20 @@ read_patiently(struct ks_seg_file *f, const struct ks_seg_kstat *k, hrtime_t sta
 int
 ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r)
 {
-	hrtime_t start = gethrtime();
-	int tries = 0, rc = read_patiently(f, k, start, r, &tries);
+	const char *data = find_in_piece(f, k, r->walk);
+	hrtime_t start;
+	int tries = 0, rc;
 
+	if (data != NULL) {
+		r->snaptime = f->piece->taken;
+		rc = build(f, k, data, r);
+		if (rc > 0)
+			clean_texts(k, r);
+		if (rc != 0)
+			return rc > 0 ? 0 : -1;
+	}
+	start = gethrtime();
+	rc = read_patiently(f, k, start, r, &tries);
 	if (tries > 1)
 		lose_patience(f, start);
 	return rc;

@@ -339,6 +339,7 @@ segment_close(struct ks_source *src)
 	}
 	ks_table_free(&s->trusted);
 	free(s->named);
+	ks_buf_free(&s->piece.buf);
 	free(s->watched);
 	free(s->seg);
 	free(s);

@@ -40,8 +40,22 @@ struct ks_seg_budget {
 	int64_t patience, most_patience; /* ns left in this pass to wait for records that keep changing */
 };
 
+/*
+ * A large piece of a file, for who reads many kstats in the order in which they lie there: one copy serves them all.
+ * It is used only in the walk in which it was made (struct ks_record), for what was read must not be older than that.
+ */
+struct ks_seg_piece {
+	const struct ks_seg_file *of; /* NULL: there is none */
+	uint64_t walk;
+	uint64_t start;  /* its offset in the file, a multiple of KS_SEG_ALIGN */
+	size_t size;     /* of the next one: it grows where pieces follow one another */
+	hrtime_t taken;  /* before it was copied */
+	struct ks_buf buf;
+};
+
 struct ks_seg_file {
 	int fd;
+	struct ks_seg_piece *piece;   /* that of the source; NULL: none; not owned */
 	struct ks_seg_budget *budget; /* of its user; not owned */
 	uint64_t spent;               /* bytes of the budget */
 	uint64_t statistics;          /* the same of these */

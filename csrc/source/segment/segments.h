@@ -80,6 +80,7 @@ struct ks_segments {
 	char publisher[NAME_MAX + 1]; /* and about who publishes: the file with this ID, as at the last scan; 0: none */
 	struct ks_origin origin;
 	uint32_t origin_of;
+	struct ks_seg_piece piece;
 	uint64_t pid_space; /* of this process, since it was asked for after a scan; 0: it was not, or is not known */
 };
 
