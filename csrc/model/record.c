@@ -119,14 +119,12 @@ add_to_heap(struct ks_record *r, kstat_named_t *kn, size_t len)
 
 	if (kn == NULL || len > UINT32_MAX)
 		return NULL;
-	if (ks_buf_zeroed(&r->heap, at - r->heap.len) == NULL)
+	p = ks_buf_zeroed(&r->heap, at - r->heap.len + len);
+	if (p == NULL)
 		return NULL;
-	p = ks_buf_zeroed(&r->heap, len);
-	if (p != NULL) {
-		kn->value.string.addr.ptr = (char *)(uintptr_t)(at + 1);
-		kn->value.string.len = (uint32_t)len;
-	}
-	return p;
+	kn->value.string.addr.ptr = (char *)(uintptr_t)(at + 1);
+	kn->value.string.len = (uint32_t)len;
+	return r->heap.data + at;
 }
 
 void
@@ -191,6 +189,13 @@ ks_clean_text(char *s, size_t n)
 	}
 }
 
+/* The same of a text that may end in a NUL, which most do. */
+static void
+clean_texts(char *s, size_t n)
+{
+	ks_clean_text(s, n > 0 && s[n - 1] == '\0' ? n - 1 : n);
+}
+
 void
 ks_record_clean_texts(struct ks_record *r, bool with_names)
 {
@@ -203,7 +208,7 @@ ks_record_clean_texts(struct ks_record *r, bool with_names)
 		if (kn->data_type == KSTAT_DATA_CHAR)
 			ks_clean_text(kn->value.c, strnlen(kn->value.c, sizeof(kn->value.c)));
 		else if ((kn->data_type == KSTAT_DATA_STRING || kn->data_type == KSTAT_DATA_STRS) && at != 0)
-			ks_clean_text(r->heap.data + (at - 1), kn->value.string.len);
+			clean_texts(r->heap.data + (at - 1), kn->value.string.len);
 	}
 }
 
