@@ -41,6 +41,9 @@ struct ks_exposition {
 	size_t nsel;
 	struct ks_group_cost *cost; /* owned; of each group */
 	size_t group, read;      /* which of these is being read, and how many kstats of it were */
+	struct turn *turn;       /* owned; one for each kstat of each selection */
+	size_t nturns, group_at; /* the first one of the group */
+	bool by_kid;             /* published kstats are read in the order in which they came into the chain */
 	size_t most, left_out;   /* samples of published kstats, 0: any number; kstats that were left out */
 	size_t of_machine;       /* samples of others */
 	bool published;          /* of the two passes, the second: published kstats are added */
@@ -55,8 +58,18 @@ struct ks_exposition {
 	size_t known;            /* statistics, after the first time */
 	uint32_t *order;         /* owned; the samples by family, once all are read */
 	size_t order_cap, written;
-	size_t placed;           /* samples in `order` */
+	size_t placed, turns;    /* samples in `order`, and of how many kstats */
 	bool is_read, sorted, is_written, ended;
+};
+
+/*
+ * Which kstat is read when, and its samples, by its place in a selection. What is selected is sorted by names; those who
+ * publish are read in large pieces where it is read in the order in which it was created.
+ */
+struct turn {
+	kid_t kid;
+	uint32_t place;        /* of the kstat that is read in this turn */
+	uint32_t first, count; /* samples of the kstat that has this place */
 };
 
 static void
@@ -65,7 +78,9 @@ free_selections(struct ks_exposition *x)
 	for (size_t i = 0; i < x->nsel; i++)
 		ks_selection_free(&x->sel[i]);
 	free(x->sel);
+	free(x->turn);
 	x->sel = NULL;
+	x->turn = NULL;
 	x->nsel = 0;
 }
 
@@ -87,6 +102,33 @@ select_group(const struct ks_exposition *x, const struct ks_metric_group *group,
 	return 0;
 }
 
+static int
+compare_kids(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return x->kid < y->kid ? -1 : x->kid > y->kid;
+}
+
+static int
+order_turns(struct ks_exposition *x)
+{
+	size_t at = 0;
+
+	x->nturns = 0;
+	for (size_t i = 0; i < x->nsel; i++)
+		x->nturns += x->sel[i].n;
+	x->turn = calloc(x->nturns + 1, sizeof(*x->turn));
+	if (x->turn == NULL)
+		return ks_fail(ENOMEM, "out of memory for an exposition");
+	for (size_t i = 0; i < x->nsel; at += x->sel[i++].n) {
+		for (size_t k = 0; k < x->sel[i].n; k++)
+			x->turn[at + k] = (struct turn){ .kid = x->sel[i].ksp[k]->ks_kid, .place = (uint32_t)k };
+		qsort(x->turn + at, x->sel[i].n, sizeof(*x->turn), compare_kids);
+	}
+	return 0;
+}
+
 /* Finds the kstats in the chain as it is now. */
 static int
 select_kstats(struct ks_exposition *x)
@@ -101,6 +143,8 @@ select_kstats(struct ks_exposition *x)
 	for (; rc == 0 && x->nsel < n; x->nsel++)
 		rc = x->groups == NULL ? ks_selector_select_any(x->selectors, x->n, x->kc, x->sel) :
 		    select_group(x, &x->groups[x->nsel], &x->sel[x->nsel]);
+	if (rc == 0)
+		rc = order_turns(x);
 	x->chain_id = rc == 0 ? x->kc->kc_chain_id : -1;
 	return rc;
 }
@@ -212,18 +256,20 @@ ks_exposition_again(struct ks_exposition *x)
 {
 	bool same = x->kc->kc_chain_id == x->chain_id;
 
+	x->by_kid = same && x->ended && x->left_out == 0 && !ks_chain_is_replay(x->kc);
 	if (same && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW) {
 		ks_metric_samples_again(&x->s);
 	} else {
+		x->by_kid = false;
 		ks_metric_samples_free(&x->s);
 		x->s.format = x->w.format;
 		ks_buf_reset(&x->heads);
 		x->known = 0;
 	}
-	x->group = x->read = x->written = x->left_out = 0;
+	x->group = x->read = x->group_at = x->written = x->left_out = 0;
 	memset(x->cost, 0, x->n * sizeof(*x->cost));
 	x->published = false;
-	x->placed = x->sent = 0;
+	x->placed = x->turns = x->sent = 0;
 	ks_metric_drop(&x->w);
 	ks_buf_reset(&x->waiting);
 	x->is_read = x->sorted = x->is_written = x->ended = false;
@@ -361,8 +407,16 @@ sort_some(struct ks_exposition *x)
 {
 	struct ks_metric_family *family = x->s.families.family;
 
-	for (size_t n = 0; n < STEP_SORTED && x->placed < x->s.n; n++, x->placed++)
-		x->order[family[x->s.sample[x->placed].family].samples++] = (uint32_t)x->placed;
+	for (size_t end = x->placed + STEP_SORTED; x->placed < end && x->placed < x->s.n; ) {
+		uint32_t i = (uint32_t)x->placed, count = 1;
+
+		if (x->rows == NULL) {
+			i = x->turn[x->turns].first;
+			count = x->turn[x->turns++].count;
+		}
+		for (x->placed += count; count > 0; i++, count--)
+			x->order[family[x->s.sample[i].family].samples++] = i;
+	}
 	x->sorted = x->placed == x->s.n;
 }
 
@@ -379,6 +433,25 @@ note_time(struct ks_exposition *x, hrtime_t *mark)
 	*mark = now;
 }
 
+/* Reads the kstat whose turn it is, unless it is of the other pass. One that cannot be read has no samples. */
+static int
+read_one(struct ks_exposition *x, const struct ks_selection *sel, size_t i)
+{
+	size_t place = x->published && x->by_kid ? x->turn[x->group_at + i].place : i;
+	const kstat_t *ksp = sel->ksp[place];
+	struct turn *turn = &x->turn[x->group_at + place];
+	int rc = 0;
+
+	if (!is_of_pass(x, ksp))
+		return 0;
+	turn->first = (uint32_t)x->s.n;
+	ksp = ks_chain_read_into(x->kc, ksp, &x->kstat);
+	if (ksp != NULL)
+		rc = add_within_bound(x, ksp);
+	turn->count = (uint32_t)(x->s.n - turn->first);
+	return rc;
+}
+
 static int
 read_some(struct ks_exposition *x)
 {
@@ -389,23 +462,20 @@ read_some(struct ks_exposition *x)
 	ks_chain_begin_walk(x->kc);
 	while (rc == 0 && x->group < x->nsel && x->s.n < end) {
 		const struct ks_selection *sel = &x->sel[x->group];
-		const kstat_t *ksp;
 
 		if (x->read == sel->n) {
 			note_time(x, &mark);
 			x->group++;
+			x->group_at += x->read;
 			x->read = 0;
 			if (x->group == x->nsel && !x->published) {
 				x->published = true;
 				x->of_machine = x->s.n;
-				x->group = 0;
+				x->group = x->group_at = 0;
 			}
 			continue;
 		}
-		/* One that cannot be read is left out, and the chain has a warning. */
-		ksp = sel->ksp[x->read++];
-		ksp = is_of_pass(x, ksp) ? ks_chain_read_into(x->kc, ksp, &x->kstat) : NULL;
-		rc = ksp != NULL ? add_within_bound(x, ksp) : 0;
+		rc = read_one(x, sel, x->read++);
 		/* A kstat takes time even if it has no samples: so the step ends one sample earlier for each. */
 		if (end > x->s.n)
 			end--;

@@ -387,6 +387,8 @@ add("a", "in_pkts")
 add("b", "InPkts")
 local both = add("c", "InPkts", "in_pkts", "In-Pkts")
 add("d", "In-Pkts", "other")
+local place = assert(pub:named({ module = "mod", name = "e", shards = 1, statistics = { { name = "at", type = "string", value = "somewhere" },
+  { name = "jobs" } } }))
 local ks = assert(kstat.open())
 local kept = assert(core.exposition(ks, {}, "openmetrics", true))
 local function check(what)
@@ -396,7 +398,9 @@ local function check(what)
 end
 check("first")
 both:add("InPkts", 5)
-for _ = 1, 3 do
+for i = 1, 5 do
+  place:set("at", i < 4 and "here" or "there")
+  place:set("jobs", i)
   assert(kept:again())
   check("again")
 end
@@ -414,10 +418,35 @@ print(pcall(once.again, once))
 ks:close()
 print(pcall(kept.again, kept))
 ]])
-      assert.equal("first\ttrue\n" .. ("again\ttrue\n"):rep(3) .. "unfinished\ttrue\nchanged\ttrue\n",
+      assert.equal("first\ttrue\n" .. ("again\ttrue\n"):rep(5) .. "unfinished\ttrue\nchanged\ttrue\n",
         out:match("^(.-)false"))
       assert.truthy(out:find("an exposition that is kept expected", 1, true), out)
       assert.truthy(out:find("the kstat chain is closed", 1, true), out)
+    end)
+
+    it("reads what others publish in large pieces, and a single one anew", function()
+      local reads = lua([[
+local core = require("kstat.core")
+local function reads()
+  return tonumber(assert(io.open("/proc/self/io")):read("*a"):match("syscr: (%d+)"))
+end
+local all = {}
+for i = 1, 1000 do
+  all[i] = assert(pub:named({ name = "n" .. i, shards = 1, statistics = { "jobs" } }))
+end
+local ks = assert(kstat.open())
+local kept = assert(core.exposition(ks, {}, "prometheus", true))
+local text = kept:step(true)
+local before = reads()
+assert(kept:again())
+assert(kept:step(true) == text)
+print(reads() - before)
+all[1000]:add("jobs", 7)
+assert(ks:lookup("spec", 0, "n1000"):read().jobs == 7)
+assert(kept:again())
+assert(kept:step(true) == text:gsub('(name="n1000"[^\n]*) 0\n', "%1 7\n"))
+]])
+      assert.truthy(tonumber(reads) < 100, reads)
     end)
 
     it("forgets statistics that came and went", function()
