@@ -144,6 +144,86 @@ add_labels(struct ks_metric_samples *s)
 	return ks_table_add(&s->by_kstat, hash, s->ksp_labels) ? texts : -1;
 }
 
+/* Mixes a text into a hash, eight bytes at a time. */
+static uint64_t
+mix(uint64_t hash, const char *text, size_t n)
+{
+	uint64_t word;
+
+	hash ^= n;
+	for (; n > 0; text += sizeof(word), n -= n < sizeof(word) ? n : sizeof(word)) {
+		word = 0;
+		memcpy(&word, text, n < sizeof(word) ? n : sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* Of what the labels of the kstat are made, beside what it never changes. */
+static uint64_t
+hash_of_labels(const struct ks_metric_samples *s, const struct ks_origin *o)
+{
+	uint64_t hash = mix(o->uid, o->name, strlen(o->name));
+
+	for (size_t i = 0; i < s->values->n; i++) {
+		const struct ks_value *v = &s->values->pair[i].value;
+
+		if (v->kind == KS_VALUE_STRING)
+			hash = mix(hash, v->str, strnlen(v->str, v->len));
+	}
+	return hash;
+}
+
+#define MOST_PASSED 8 /* kstats that were there in the last exposition, and cannot be read in this one */
+
+/* Returns what the last exposition had for the kstat, or NULL. */
+static const struct ks_metric_labels *
+find_row(struct ks_metric_samples *s, uint64_t hash)
+{
+	for (size_t i = s->expected_row; i < s->last_known.n && i < s->expected_row + MOST_PASSED; i++) {
+		if (s->last_known.row[i].kid == s->kid) {
+			s->expected_row = i + 1;
+			return s->last_known.row[i].hash == hash ? &s->last_known.row[i] : NULL;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * As add_labels(). Most kstats that somebody publishes have the labels that they had in the last exposition: these are
+ * copied, which takes a tenth of the time. No two of a live chain have the same name.
+ */
+static long
+add_or_copy_labels(struct ks_metric_samples *s)
+{
+	const struct ks_metric_labels *row;
+	struct ks_origin o;
+	uint64_t hash;
+	long texts;
+
+	if (!s->is_again || !ks_chain_publisher(s->kc, s->ksp, &o) || ks_chain_is_replay(s->kc))
+		return add_labels(s);
+	hash = hash_of_labels(s, &o);
+	row = find_row(s, hash);
+	if (row != NULL) {
+		s->families.is_published = true;
+		ks_buf_reset(&s->states);
+		ks_buf_addc(&s->states, '\0');
+		ks_buf_add(&s->labels, s->last_labels.data + row->labels, row->len);
+		texts = s->labels.failed || s->labels.len > UINT32_MAX ? -1 : (long)row->texts;
+	} else {
+		texts = add_labels(s);
+	}
+	if (texts < 0 || s->states.data[0] != '\0')
+		return texts;
+	if (!KS_RESERVE(s->known.row, s->known.cap, s->known.n + 1))
+		return -1;
+	s->known.row[s->known.n++] = (struct ks_metric_labels){ hash, s->kid, s->ksp_labels,
+		(uint32_t)(s->labels.len - s->ksp_labels), (uint32_t)texts };
+	return texts;
+}
+
 /* --- samples ------------------------------------------------------------------------------------------- */
 
 /* Returns the number of a statistic of the kstat, see ks_metric_stat(). */
@@ -374,7 +454,7 @@ ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_
 	while (s->expected < s->last.n && s->last.use[s->expected].kid == s->kid)
 		s->expected++; /* of the kstat before, which has fewer values now */
 	ks_metric_samples_begin(s, kc, ksp, values);
-	texts = add_labels(s);
+	texts = add_or_copy_labels(s);
 	if (texts < 0 || add_values(s) != 0)
 		return -1;
 	if (s->states.data[0] == '\0' && (s->n > before || texts == 0))

@@ -13,6 +13,9 @@ ks_metric_samples_free(struct ks_metric_samples *s)
 {
 	ks_metric_families_free(&s->families);
 	ks_buf_free(&s->labels);
+	ks_buf_free(&s->last_labels);
+	free(s->known.row);
+	free(s->last_known.row);
 	ks_buf_free(&s->taken);
 	ks_buf_free(&s->states);
 	ks_table_free(&s->by_kstat);
@@ -27,9 +30,16 @@ void
 ks_metric_samples_again(struct ks_metric_samples *s)
 {
 	struct ks_metric_uses now = s->uses;
+	struct ks_metric_known known = s->known;
+	struct ks_buf labels = s->labels;
 
 	ks_metric_families_again(&s->families);
+	s->labels = s->last_labels;
+	s->last_labels = labels;
 	ks_buf_reset(&s->labels);
+	s->known = s->last_known;
+	s->last_known = known;
+	s->known.n = s->expected_row = 0;
 	ks_table_clear(&s->by_kstat);
 	s->borders.layout.n = 0; /* the labels are gone */
 	s->n = s->kstats = 0;

@@ -34,6 +34,19 @@ struct ks_metric_uses {
 	size_t n, cap;
 };
 
+/* The labels of a kstat that somebody publishes, and what they were made of. */
+struct ks_metric_labels {
+	uint64_t hash;
+	kid_t kid;
+	uint32_t labels, len; /* in the labels of its exposition */
+	uint32_t texts;
+};
+
+struct ks_metric_known {
+	struct ks_metric_labels *row; /* owned */
+	size_t n, cap;
+};
+
 #define KS_METRIC_BORDERS 23 /* most buckets of a kstat2 histogram in the text formats, beside the last one */
 
 /*
@@ -61,6 +74,9 @@ struct ks_metric_samples {
 	bool is_again;                   /* it is worth while to note the uses */
 	struct ks_metric_uses uses, last; /* now, and of the exposition before, which most likely had the same */
 	size_t expected;                 /* number of the one of `last` that is likely to come next */
+	struct ks_metric_known known, last_known; /* the same of labels */
+	size_t expected_row;
+	struct ks_buf last_labels;
 	uint32_t *named;                 /* owned; families of the names of a table, see names.h */
 	size_t nnamed, named_cap;
 	/* The members below are about the kstat that is being added. */
