@@ -285,28 +285,31 @@ add_simple(struct work *w, enum voi_stype stype, const char *suffix, const char 
 static void
 add_distribution(struct work *w)
 {
+	static const double quantiles[] = { 0.5, 0.9, 0.99, 0.999 };
 	static const struct {
 		const char *suffix, *what, *since_creation;
-		double q;
-	} quantiles[] = {
-		{ "_p50", "median", "median since creation", 0.5 },
-		{ "_p90", "90th percentile", "90th percentile since creation", 0.9 },
-		{ "_p99", "99th percentile", "99th percentile since creation", 0.99 },
-		{ "_p999", "99.9th percentile", "99.9th percentile since creation", 0.999 }
+	} names[] = {
+		{ "_p50", "median", "median since creation" },
+		{ "_p90", "90th percentile", "90th percentile since creation" },
+		{ "_p99", "99th percentile", "99th percentile since creation" },
+		{ "_p999", "99.9th percentile", "99.9th percentile since creation" }
 	};
 	/* A digest does not subtract; of the rest a difference of two samples shows the interval. */
 	bool is_digest = ks_sb_find_vs(w->sb, w->voi, VS_STYPE_HIST) == NULL;
 	const struct statsblob *b = (const struct statsblob *)(const void *)w->sb;
 	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64 };
+	double value[sizeof(quantiles) / sizeof(quantiles[0])];
 
 	if (stats_voi_count(b, w->voi->id, &v.u64) != 0)
 		return;
 	add_stat(w, "_count", &v, KS_KIND_COUNTER, false, "samples");
 	v.kind = KS_VALUE_DOUBLE;
+	ks_voi_quantiles(b, w->voi->id, quantiles, sizeof(quantiles) / sizeof(quantiles[0]), value);
 	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
-		if (stats_voi_quantile(b, w->voi->id, quantiles[i].q, &v.d, NULL) == 0 && isfinite(v.d))
-			add_stat(w, quantiles[i].suffix, &v, KS_KIND_GAUGE, true,
-			    is_digest ? quantiles[i].since_creation : quantiles[i].what);
+		v.d = value[i];
+		if (isfinite(v.d))
+			add_stat(w, names[i].suffix, &v, KS_KIND_GAUGE, true,
+			    is_digest ? names[i].since_creation : names[i].what);
 	}
 }
 

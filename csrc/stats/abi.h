@@ -251,4 +251,7 @@ ks_hist_oob(const void *hist, unsigned dt)
 	return ks_dtypes[dt].wide ? ks_ld64(hist) : ks_ld32(hist);
 }
 
+/* Stores several quantiles of a VOI, as stats_voi_quantile() does; NAN: there is none. */
+void ks_voi_quantiles(const struct statsblob *sb, int32_t voi_id, const double *q, size_t n, double *value);
+
 #endif

@@ -284,27 +284,52 @@ hist_cdf(const struct dist *d, double x)
 	return fmin(1, below / d->total);
 }
 
+static int
+dist_quantile(struct dist *d, double q, double *value, double *err)
+{
+	int ret;
+
+	*err = NAN;
+	if (d->td == NULL) {
+		*value = hist_quantile(d, q, err);
+		return 0;
+	}
+	ret = ks_tdgst_quantile(d->td, (int)d->dt, q, value);
+	if (ret == 0)
+		*value = fmin(fmax(*value, d->min), d->max);
+	return ret;
+}
+
 int
 stats_voi_quantile(const struct statsblob *sb, int32_t voi_id, double q, double *value,
     double *err)
 {
 	struct dist d = { 0 };
-	double e = NAN;
+	double e;
 	int ret = EINVAL;
 
 	if (value != NULL && q >= 0 && q <= 1)
 		ret = dist_open(sb, voi_id, &d);
-	if (ret == 0 && d.td != NULL) {
-		ret = ks_tdgst_quantile(d.td, (int)d.dt, q, value);
-		if (ret == 0)
-			*value = fmin(fmax(*value, d.min), d.max);
-	} else if (ret == 0) {
-		*value = hist_quantile(&d, q, &e);
-	}
+	if (ret == 0)
+		ret = dist_quantile(&d, q, value, &e);
 	if (ret == 0 && err != NULL)
 		*err = e;
 	dist_close(&d);
 	return ret;
+}
+
+void
+ks_voi_quantiles(const struct statsblob *sb, int32_t voi_id, const double *q, size_t n, double *value)
+{
+	struct dist d;
+	double err;
+	int ret = dist_open(sb, voi_id, &d);
+
+	for (size_t i = 0; i < n; i++) {
+		if (ret != 0 || dist_quantile(&d, q[i], &value[i], &err) != 0)
+			value[i] = NAN;
+	}
+	dist_close(&d);
 }
 
 int
