@@ -16,7 +16,6 @@
 
 #define EXPOSITION "kstat.exposition"
 #define NAMES "kstat.metric_names"
-#define BLOBS "kstat.metric_blobs"
 #define WRITER "kstat.metrics"
 
 struct exposition {
@@ -267,25 +266,9 @@ exposition_open(lua_State *L)
 	return e->x != NULL ? 1 : ks_lua_fail(L);
 }
 
-static int
-blobs_gc(lua_State *L)
-{
-	ks_metric_blobs_free(luaL_checkudata(L, 1, BLOBS));
-	return 0;
-}
-
-/* kept_blobs() -> what rows() keeps of distributions, so that those are not read again which did not change */
-static int
-kept_blobs(lua_State *L)
-{
-	ks_lua_newuserdata(L, sizeof(struct ks_metric_blobs));
-	ks_lua_setmetatable(L, BLOBS);
-	return 1;
-}
-
 /*
- * rows(path, module, names, counted, format, kept) -> exposition | nil, message, errno: of the rows in a file, see
- * metrics/rows.h. Its uservalue keeps the module, the names, and what is kept.
+ * rows(path, module, names, counted, format) -> exposition | nil, message, errno: of the rows in a file, see
+ * metrics/rows.h. Its uservalue keeps the module and the names.
  */
 static int
 exposition_rows(lua_State *L)
@@ -294,20 +277,19 @@ exposition_rows(lua_State *L)
 	const struct names *names = luaL_checkudata(L, 3, NAMES);
 	lua_Integer counted = ks_lua_checkinteger(L, 4);
 	enum ks_metric_format format = (enum ks_metric_format)luaL_checkoption(L, 5, NULL, formats);
-	struct ks_metric_blobs *kept = luaL_checkudata(L, 6, BLOBS);
 	struct exposition *e;
 
 	luaL_argcheck(L, counted >= 0, 4, "a number of groups expected");
-	lua_settop(L, 6);
+	lua_settop(L, 5);
 	e = ks_lua_newuserdata(L, sizeof(*e));
 	ks_lua_setmetatable(L, EXPOSITION);
-	lua_createtable(L, 3, 0);
-	for (int i = 1; i <= 3; i++) {
-		lua_pushvalue(L, i == 1 ? 2 : i == 2 ? 3 : 6);
+	lua_createtable(L, 2, 0);
+	for (int i = 1; i <= 2; i++) {
+		lua_pushvalue(L, i + 1);
 		lua_rawseti(L, -2, i);
 	}
 	ks_lua_setuservalue(L, -2);
-	e->x = ks_exposition_open_rows(path, module, names->group, names->n, (size_t)counted, kept, format);
+	e->x = ks_exposition_open_rows(path, module, names->group, names->n, (size_t)counted, format);
 	return e->x != NULL ? 1 : ks_lua_fail(L);
 }
 
@@ -596,7 +578,6 @@ ks_lua_add_exposition(lua_State *L)
 		{ "exposition_format", exposition_format },
 		{ "metric_labels", metric_labels },
 		{ "metric_names", metric_names },
-		{ "kept_blobs", kept_blobs },
 		{ "metrics", metrics_new },
 		{ "rows", exposition_rows },
 		{ NULL, NULL }
@@ -604,7 +585,6 @@ ks_lua_add_exposition(lua_State *L)
 
 	ks_lua_newtype(L, EXPOSITION, exposition_gc, NULL, methods);
 	ks_lua_newtype(L, NAMES, NULL, NULL, NULL);
-	ks_lua_newtype(L, BLOBS, blobs_gc, NULL, NULL);
 	ks_lua_newtype(L, WRITER, metrics_gc, NULL, NULL);
 	luaL_getmetatable(L, WRITER);
 	lua_newtable(L);

@@ -189,7 +189,7 @@ ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_metric_group *groups, 
 
 struct ks_exposition *
 ks_exposition_open_rows(const char *path, const char *module, const struct ks_metric_group *groups, size_t n,
-    size_t counted, struct ks_metric_blobs *kept, enum ks_metric_format format)
+    size_t counted, enum ks_metric_format format)
 {
 	struct ks_exposition *x = calloc(1, sizeof(*x));
 	struct ks_metric_rows *rows = calloc(1, sizeof(*rows));
@@ -202,7 +202,7 @@ ks_exposition_open_rows(const char *path, const char *module, const struct ks_me
 	}
 	x->rows = rows;
 	set_format(x, format);
-	if (ks_metric_rows_open(rows, path, module, groups, n, counted, kept) == 0)
+	if (ks_metric_rows_open(rows, path, module, groups, n, counted) == 0)
 		return x;
 	error = errno;
 	ks_exposition_free(x);

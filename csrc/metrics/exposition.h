@@ -17,7 +17,6 @@
 #include "kstat.h"
 #include "metrics/format.h"
 #include "metrics/names.h"
-#include "metrics/row_blobs.h"
 #include "select/selector.h"
 
 struct ks_exposition;
@@ -35,12 +34,11 @@ struct ks_exposition *ks_exposition_open_named(kstat_ctl_t *kc, const struct ks_
 
 /*
  * The same for the rows that a process publishes in a file as kstats of a module, without a chain: see rows.h,
- * also for `counted` and `kept`. A step takes at most a millisecond, but for the end of a family of tens of thousands of
+ * also for `counted`. A step takes at most a millisecond, but for the end of a family of tens of thousands of
  * rows in protocol buffers, which is one message. The text has no end of its own (ks_metric_end()), so that more may follow. NULL with errno and a message.
  */
 struct ks_exposition *ks_exposition_open_rows(const char *path, const char *module,
-    const struct ks_metric_group *groups, size_t n, size_t counted, struct ks_metric_blobs *kept,
-    enum ks_metric_format format);
+    const struct ks_metric_group *groups, size_t n, size_t counted, enum ks_metric_format format);
 
 /* Returns how many rows with labels were read, see rows.h; complete once the first text was appended. */
 size_t ks_exposition_rows(const struct ks_exposition *x);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "metrics/histogram.h"
 #include "metrics/naming.h"
 #include "model/meta.h"
@@ -22,14 +23,10 @@
 
 int
 ks_metric_rows_open(struct ks_metric_rows *x, const char *path, const char *module,
-    const struct ks_metric_group *groups, size_t n, size_t counted, struct ks_metric_blobs *kept)
+    const struct ks_metric_group *groups, size_t n, size_t counted)
 {
 	*x = (struct ks_metric_rows){ .module = module, .groups = groups, .n = n, .counted = counted };
-	if (ks_seg_walk_open(&x->walk, path) != 0)
-		return -1;
-	if (kept != NULL && ks_metric_blobs_take(kept))
-		x->blobs = kept;
-	return 0;
+	return ks_seg_walk_open(&x->walk, path);
 }
 
 static void
@@ -46,10 +43,9 @@ ks_metric_rows_close(struct ks_metric_rows *x)
 	for (size_t i = 0; i < x->nkinds; i++)
 		free_kind(&x->kind[i]);
 	free_kind(&x->spare);
-	if (x->blobs != NULL)
-		ks_metric_blobs_give_back(x->blobs, x->is_over && x->late_at == x->nlate);
 	free(x->kind);
-	ks_metric_owners_free(&x->owners);
+	free(x->owner);
+	ks_table_free(&x->by_name);
 	free(x->late);
 	ks_table_free(&x->by_form);
 	ks_seg_walk_close(&x->walk);
@@ -270,6 +266,60 @@ find_kind(struct ks_metric_rows *x, const struct ks_seg_entry *e, const char *en
 	return added;
 }
 
+/* --- rows by their names ------------------------------------------------------------------------------- */
+
+/* A row whose distributions may come. */
+struct ks_metric_owner {
+	char name[KSTAT_STRLEN];
+	uint32_t labels; /* their offset */
+	bool is_other;   /* each label is "other" */
+};
+
+static bool
+has_name(const void *owners, uint32_t slot, const void *name)
+{
+	return strcmp(((const struct ks_metric_owner *)owners)[slot].name, name) == 0;
+}
+
+/* Adds a row by its name, which may fill all of its place. 0, or -1 with errno ENOMEM. */
+static int
+add_owner(struct ks_metric_rows *x, const char *name, uint32_t labels, bool is_other)
+{
+	struct ks_metric_owner *owner;
+
+	if (!KS_RESERVE(x->owner, x->owners_cap, x->nowners + 1))
+		return -1;
+	owner = &x->owner[x->nowners];
+	*owner = (struct ks_metric_owner){ .labels = labels, .is_other = is_other };
+	memcpy(owner->name, name, strnlen(name, KSTAT_STRLEN - 1));
+	return ks_table_add(&x->by_name, ks_hash_string(KS_HASH_INIT, owner->name), (uint32_t)x->nowners++) ? 0 : -1;
+}
+
+/*
+ * Returns the row of the distributions of this name, or NULL: it did not come yet. Those whose name is none of a
+ * row's with an ending are all that there is of their row, which has no labels.
+ */
+static const struct ks_metric_owner *
+find_owner(const struct ks_metric_rows *x, const char *name)
+{
+	static const char *const endings[] = { ",time", ",le", ",in", ",out" }; /* of the names of distributions */
+	static const struct ks_metric_owner nobody = { .labels = 0 }; /* "" */
+	size_t n = strnlen(name, KSTAT_STRLEN - 1);
+	char row[KSTAT_STRLEN] = "";
+	uint32_t slot;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t end = strlen(endings[i]);
+
+		if (n <= end || memcmp(name + n - end, endings[i], end) != 0)
+			continue;
+		memcpy(row, name, n - end);
+		slot = ks_table_find(&x->by_name, ks_hash_string(KS_HASH_INIT, row), has_name, x->owner, row);
+		return slot != KS_NO_SLOT ? &x->owner[slot] : NULL;
+	}
+	return &nobody;
+}
+
 /* --- rows ---------------------------------------------------------------------------------------------- */
 
 /* Returns a text and stores its length; NULL: it was being changed. */
@@ -374,7 +424,7 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 		return 0;
 	}
 	x->rows += texts > 0 && !is_other && kind->group != NULL && kind->group < x->groups + x->counted;
-	if (kind->has_times && ks_metric_owners_add(&x->owners, e->name, s->ksp_labels, is_other) != 0)
+	if (kind->has_times && add_owner(x, e->name, s->ksp_labels, is_other) != 0)
 		return -1;
 	if (is_other && is_idle(kind, data))
 		return 0;
@@ -399,7 +449,7 @@ static int
 find_labels(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset, struct ks_metric_samples *s,
     bool *is_other)
 {
-	const struct ks_metric_owner *owner = ks_metric_owners_find(&x->owners, e->name);
+	const struct ks_metric_owner *owner = find_owner(x, e->name);
 
 	*is_other = owner != NULL && owner->is_other;
 	if (owner != NULL) {
@@ -424,8 +474,7 @@ add_blob(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset
 	if (kind == NULL || kind->blob == NULL)
 		return kind == NULL && errno == ENOMEM ? -1 : 0;
 	rc = find_labels(x, e, offset, s, &is_other);
-	return rc <= 0 ? rc :
-	    ks_metric_blob_add(kind->blob, &x->walk, e, offset, s, x->is_over ? NULL : x->blobs, is_other);
+	return rc <= 0 ? rc : ks_metric_blob_add(kind->blob, &x->walk, e, offset, s, is_other);
 }
 
 /* Adds a histogram that was read. That of refused labels is hidden while it is empty. */

@@ -11,7 +11,6 @@
 
 #include "metrics/names.h"
 #include "metrics/row_blobs.h"
-#include "metrics/row_owners.h"
 #include "metrics/sample.h"
 #include "source/segment/segment_walk.h"
 
@@ -48,19 +47,17 @@ struct ks_metric_rows {
 	struct ks_metric_kind spare;          /* of the last row whose form has no room among them */
 	size_t forms, blob_forms;             /* about how many bytes of them rows take, and distributions */
 	struct ks_table by_form;              /* kinds */
-	struct ks_metric_owners owners;       /* rows whose distributions may come */
+	struct ks_metric_owner *owner;        /* owned; rows whose distributions may come */
+	size_t nowners, owners_cap;
+	struct ks_table by_name;              /* of these */
 	uint64_t *late;                       /* owned: where distributions are that came before their rows */
 	size_t nlate, late_cap, late_at;
 	bool is_over;                         /* only those are left */
-	struct ks_metric_blobs *blobs;        /* what is kept of distributions; borrowed; NULL: nothing */
 };
 
-/*
- * Begins to read the kstats of a module in a file. The groups of names and what is kept, which may be NULL,
- * are borrowed. -1 with errno and a message.
- */
+/* Begins to read the kstats of a module in a file. The groups of names are borrowed. -1 with errno and a message. */
 int ks_metric_rows_open(struct ks_metric_rows *x, const char *path, const char *module,
-    const struct ks_metric_group *groups, size_t n, size_t counted, struct ks_metric_blobs *kept);
+    const struct ks_metric_group *groups, size_t n, size_t counted);
 
 /* Reads some rows, for less than a millisecond. 1: there are more; 0: that was all; -1 with errno. */
 int ks_metric_rows_read(struct ks_metric_rows *x, struct ks_metric_samples *s);

@@ -44,39 +44,20 @@ read_row(const struct ks_blob_row *row, size_t blob_size, struct statsblob *blob
 	return false;
 }
 
-/* Two blobs in aligned memory: the sum so far, and the next. */
-struct pair {
-	struct ks_buf buf;
-	struct statsblob *sum, *next;
-};
-
+/* Adds the blob `next`, the i-th, to the sum. */
 static int
-open_pair(struct pair *p, size_t blob_size)
-{
-	size_t n = ks_blob_rounded(blob_size);
-
-	p->buf = (struct ks_buf)KS_BUF_INIT;
-	p->sum = ks_buf_zeroed(&p->buf, 2 * n);
-	if (p->sum == NULL)
-		return ks_fail(ENOMEM, "out of memory for a statsblob");
-	p->next = (struct statsblob *)(void *)((char *)p->sum + n);
-	return 0;
-}
-
-/* Adds the blob at p->next, the i-th, to the sum. */
-static int
-add_next(struct pair *p, uint32_t i, size_t blob_size)
+add_next(struct statsblob *sum, struct statsblob *next, uint32_t i, size_t blob_size)
 {
 	int err;
 
-	if (p->next->cursz != blob_size)
+	if (next->cursz != blob_size)
 		return ks_fail(EIO, "a statsblob of another size");
-	p->next->maxsz = p->next->cursz;
+	next->maxsz = next->cursz;
 	if (i == 0) {
-		memcpy(p->sum, p->next, blob_size);
+		memcpy(sum, next, blob_size);
 		return 0;
 	}
-	err = stats_blob_merge(p->sum, p->next);
+	err = stats_blob_merge(sum, next);
 	if (err == ENOMEM)
 		return ks_fail(ENOMEM, "out of memory for a statsblob");
 	/* A fixed-point sum that does not fit is counted in the blob's own errors. */
@@ -84,32 +65,41 @@ add_next(struct pair *p, uint32_t i, size_t blob_size)
 }
 
 int
-ks_seg_blob_read(const char *bytes, size_t n, struct ks_record *r)
+ks_seg_blob_merge(const char *bytes, size_t n, struct ks_buf *b)
 {
 	const struct ks_blob_head *h = (const void *)bytes;
-	const struct ks_blob_voi *vois = (const void *)(bytes + sizeof(*h));
 	const char *wrong = ks_blob_check_head(bytes, n);
-	struct pair p;
-	int rc;
+	struct statsblob *sum, *next;
+	size_t rounded;
 
 	if (wrong != NULL)
 		return ks_fail(EIO, "%s", wrong);
-	if (open_pair(&p, h->blob_size) != 0)
-		return -1;
-	rc = 1;
-	for (uint32_t i = 0; rc == 1 && i < h->shards; i++) {
-		const char *row = bytes + h->first + i * h->row;
-
-		if (!read_row((const void *)row, h->blob_size, p.next))
-			rc = 0;
-		else if (add_next(&p, i, h->blob_size) != 0)
-			rc = -1;
+	rounded = ks_blob_rounded(h->blob_size);
+	ks_buf_reset(b);
+	sum = ks_buf_zeroed(b, 2 * rounded);
+	if (sum == NULL)
+		return ks_fail(ENOMEM, "out of memory for a statsblob");
+	next = (struct statsblob *)(void *)(b->data + rounded);
+	for (uint32_t i = 0; i < h->shards; i++) {
+		if (!read_row((const void *)(bytes + h->first + i * h->row), h->blob_size, next))
+			return 0;
+		if (add_next(sum, next, i, h->blob_size) != 0)
+			return -1;
 	}
 	/* What others wrote into a digest may be noticed only when values come to it. */
-	if (rc == 1 && stats_blob_check(p.sum, h->blob_size) != 0)
-		rc = ks_fail(EIO, "a statsblob whose values contradict each other");
-	if (rc == 1 && ks_blobstat_build(r, p.sum, vois, h->nvois) != 0)
+	return stats_blob_check(sum, h->blob_size) == 0 ? 1 :
+	    ks_fail(EIO, "a statsblob whose values contradict each other");
+}
+
+int
+ks_seg_blob_read(const char *bytes, size_t n, struct ks_record *r)
+{
+	const struct ks_blob_head *h = (const void *)bytes;
+	struct ks_buf b = KS_BUF_INIT;
+	int rc = ks_seg_blob_merge(bytes, n, &b);
+
+	if (rc == 1 && ks_blobstat_build(r, (const void *)b.data, (const void *)(h + 1), h->nvois) != 0)
 		rc = -1;
-	ks_buf_free(&p.buf);
+	ks_buf_free(&b);
 	return rc;
 }

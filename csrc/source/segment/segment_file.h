@@ -134,6 +134,12 @@ int ks_seg_kstat_write(struct ks_seg_file *f, const struct ks_seg_kstat *k,
     const kstat_named_t *values, uint_t n);
 
 /*
+ * Merges the shards of a statsblob kstat, of a copy of its n bytes: the blob, which was checked, is what the buffer begins
+ * with. As ks_seg_blob_read().
+ */
+int ks_seg_blob_merge(const char *bytes, size_t n, struct ks_buf *b);
+
+/*
  * Builds the data of a statsblob kstat from a copy of its n bytes. 1; 0: it was changing, copy again; -1 with errno:
  * EIO damaged, ENOMEM.
  */

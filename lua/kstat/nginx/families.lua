@@ -202,9 +202,7 @@ end
 -- @treturn[2] string message: the kstats cannot be read, and nothing was emitted
 function M.render(server, format, emit)
   local started, rest = core.hrtime(), M.rester()
-  server.kept = server.kept or core.kept_blobs()
-  local exposition, message = core.rows(server.pub:path(), server.options.name, table_of(server), #COUNTED, format,
-    server.kept)
+  local exposition, message = core.rows(server.pub:path(), server.options.name, table_of(server), #COUNTED, format)
   if not exposition then
     return nil, message
   end
