@@ -32,7 +32,7 @@ ks_metric_rows_open(struct ks_metric_rows *x, const char *path, const char *modu
 static void
 free_kind(struct ks_metric_kind *kind)
 {
-	free(kind->k.fields);
+	free(kind->shape.fields);
 	free(kind->column);
 	ks_metric_blob_kind_free(kind->blob);
 }
@@ -84,7 +84,7 @@ add_column(struct ks_metric_kind *kind, uint32_t field, const struct ks_metric_n
 	struct ks_metric_column c = { .field = field, .per = name->per, .is_optional = name->stat[0] == '?' };
 
 	c.family = ks_metric_row_family(s, name->stat[0] == '*' ? NULL : name->family, name->type, stat,
-	    kind->k.strings + unit, kind->k.strings + desc, &c.per);
+	    kind->shape.strings + unit, kind->shape.strings + desc, &c.per);
 	if (c.family == KS_NO_SLOT)
 		return 0;
 	if (!KS_RESERVE(kind->column, kind->columns_cap, kind->ncolumns + 1))
@@ -106,7 +106,7 @@ is_named(const struct ks_metric_group *group, const struct ks_metric_name *name,
 static int
 find_columns(struct ks_metric_kind *kind, struct ks_metric_samples *s)
 {
-	const struct ks_seg_entry *e = &kind->k.e;
+	const struct ks_seg_entry *e = &kind->shape.e;
 
 	for (size_t i = 0; i < kind->group->n; i++) {
 		const struct ks_metric_name *name = &kind->group->name[i];
@@ -115,7 +115,7 @@ find_columns(struct ks_metric_kind *kind, struct ks_metric_samples *s)
 		    add_column(kind, 0, name, "buckets", e->measure.unit, e->measure.desc, s) != 0)
 			return -1;
 		for (uint32_t n = 0; n < e->nfields; n++) {
-			const struct ks_seg_field *f = &kind->k.fields[n];
+			const struct ks_seg_field *f = &kind->shape.fields[n];
 
 			if (is_cell(f) && is_named(kind->group, name, f->name) &&
 			    add_column(kind, n, name, f->name, f->unit, f->desc, s) != 0)
@@ -135,14 +135,6 @@ fields_size(const struct ks_seg_entry *e)
 	return e->nfields * sizeof(struct ks_seg_field) + e->strings_size;
 }
 
-static bool
-is_distribution(const struct ks_seg_entry *e)
-{
-	struct ks_seg_kstat k = { .e = *e };
-
-	return ks_seg_is_statsblob(&k);
-}
-
 /*
  * Whether a row is of this kind. entry: all of it. What a blob is follows from its layout, which names its
  * template and its descriptions, so that nothing behind its bytes has to be read.
@@ -150,9 +142,9 @@ is_distribution(const struct ks_seg_entry *e)
 static bool
 is_of_kind(const struct ks_metric_kind *kind, const struct ks_seg_entry *e, const char *entry)
 {
-	return e->size == kind->k.e.size && memcmp((const char *)e + FORM, (const char *)&kind->k.e + FORM,
+	return e->size == kind->shape.e.size && memcmp((const char *)e + FORM, (const char *)&kind->shape.e + FORM,
 	    sizeof(*e) - FORM) == 0 &&
-	    (entry == NULL || memcmp(entry + e->fields, kind->k.fields, fields_size(e)) == 0);
+	    (entry == NULL || memcmp(entry + e->fields, kind->shape.fields, fields_size(e)) == 0);
 }
 
 struct form {
@@ -185,15 +177,15 @@ static int
 describe_row(struct ks_metric_rows *x, struct ks_metric_kind *kind, const char *entry,
     struct ks_metric_samples *s)
 {
-	const struct ks_seg_entry *e = &kind->k.e;
+	const struct ks_seg_entry *e = &kind->shape.e;
 	char times[KSTAT_STRLEN + sizeof(TIMES_CLASS)];
 
-	kind->k.fields = malloc(fields_size(e));
-	if (kind->k.fields == NULL)
+	kind->shape.fields = malloc(fields_size(e));
+	if (kind->shape.fields == NULL)
 		return ks_fail(ENOMEM, "out of memory for metrics");
-	memcpy(kind->k.fields, entry + e->fields, fields_size(e));
-	kind->k.strings = (char *)(kind->k.fields + e->nfields);
-	if (ks_seg_kstat_wrong(&kind->k) != NULL)
+	memcpy(kind->shape.fields, entry + e->fields, fields_size(e));
+	kind->shape.strings = (char *)(kind->shape.fields + e->nfields);
+	if (ks_seg_shape_wrong(&kind->shape) != NULL)
 		return 0;
 	strcpy(times, e->class_);
 	strcat(times, TIMES_CLASS);
@@ -228,7 +220,7 @@ find_kind(struct ks_metric_rows *x, const struct ks_seg_entry *e, const char *en
     struct ks_metric_samples *s)
 {
 	struct form form = { e, entry };
-	struct ks_metric_kind kind = { .k = { .e = *e } }, *added;
+	struct ks_metric_kind kind = { .shape = { .e = *e } }, *added;
 	uint64_t hash;
 	uint32_t slot;
 	int rc = 0;
@@ -353,8 +345,8 @@ add_labels(const struct ks_metric_kind *kind, const struct ks_seg_entry *e, cons
 
 	ks_metric_samples_row(s, e->crtime);
 	*is_other = true;
-	for (uint32_t i = 0; i < kind->k.e.nfields; i++) {
-		const struct ks_seg_field *f = &kind->k.fields[i];
+	for (uint32_t i = 0; i < kind->shape.e.nfields; i++) {
+		const struct ks_seg_field *f = &kind->shape.fields[i];
 		const char *text;
 		size_t n;
 
@@ -377,7 +369,7 @@ value_of(const struct ks_metric_kind *kind, const struct ks_seg_field *f, const 
 {
 	struct ks_value v = { .kind = KS_VALUE_U64, .bits = 64 };
 
-	v.u64 = ks_seg_cell(&kind->k, f, data);
+	v.u64 = ks_seg_cell(&kind->shape.e, f, data);
 	switch (f->data_type) {
 	case KSTAT_DATA_INT32:
 		v.i64 = (int32_t)v.u64;
@@ -402,8 +394,8 @@ value_of(const struct ks_metric_kind *kind, const struct ks_seg_field *f, const 
 static bool
 is_idle(const struct ks_metric_kind *kind, const char *data)
 {
-	for (uint32_t i = 0; i < kind->k.e.nfields; i++) {
-		if (is_cell(&kind->k.fields[i]) && ks_seg_cell(&kind->k, &kind->k.fields[i], data) != 0)
+	for (uint32_t i = 0; i < kind->shape.e.nfields; i++) {
+		if (is_cell(&kind->shape.fields[i]) && ks_seg_cell(&kind->shape.e, &kind->shape.fields[i], data) != 0)
 			return false;
 	}
 	return true;
@@ -430,7 +422,7 @@ add_row(struct ks_metric_rows *x, const struct ks_metric_kind *kind, const struc
 		return 0;
 	for (size_t i = 0; i < kind->ncolumns; i++) {
 		const struct ks_metric_column *c = &kind->column[i];
-		struct ks_value v = value_of(kind, &kind->k.fields[c->field], data);
+		struct ks_value v = value_of(kind, &kind->shape.fields[c->field], data);
 
 		if ((!c->is_optional || v.u64 != 0) &&
 		    ks_metric_add_sample(s, c->family, 1, c->per, KS_PART_VALUE, c->own, &v) != 0)
@@ -506,9 +498,7 @@ add_histogram(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t o
 	rc = find_labels(x, e, offset, s, &is_other);
 	if (rc <= 0)
 		return rc;
-	k = kind->k;
-	k.e = *e;
-	k.offset = offset;
+	ks_seg_kstat_set(&k, &kind->shape, e, offset);
 	used = ks_seg_counts_read(&x->walk.file, &k, entry + e->data, &h);
 	rc = used < 0 ? 0 : add_counts(kind, &h, s, is_other);
 	if (used != 0)
@@ -522,7 +512,8 @@ add_queue(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 {
 	const struct ks_metric_group *group = ks_seg_entry_wrong(e) == NULL ?
 	    find_group(x, e->name, e->class_) : NULL;
-	struct ks_seg_kstat k = { .offset = offset, .e = *e };
+	struct ks_seg_shape shape = { .e = *e };
+	struct ks_seg_kstat k;
 	struct ks_record r = { .ndata = 0 };
 	kstat_t ksp = { .ks_type = KSTAT_TYPE_IO, .ks_ndata = 1, .ks_data_size = sizeof(kstat_io_t) };
 	kstat_io_t io;
@@ -531,7 +522,8 @@ add_queue(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 	const char *stat;
 	int rc = 0;
 
-	k.e.nfields = 0;
+	shape.e.nfields = 0;
+	ks_seg_kstat_set(&k, &shape, e, offset);
 	if (group == NULL || ks_rec_size(sizeof(io)) > e->data_size ||
 	    ks_seg_kstat_read(&x->walk.file, &k, &r) != 0 || r.fixed.len != sizeof(io)) {
 		ks_record_free(&r);
@@ -564,7 +556,7 @@ add_entry(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 
 	if (strncmp(e->module, x->module, sizeof(e->module)) != 0)
 		return 0;
-	if (is_distribution(e))
+	if (ks_seg_is_statsblob(e))
 		return add_blob(x, e, offset, s);
 	if (e->form == KS_FORM_COUNTS)
 		return add_histogram(x, e, offset, s);

@@ -19,7 +19,7 @@
  * more.
  */
 struct ks_metric_kind {
-	struct ks_seg_kstat k;             /* the first one of them; its fields and strings are owned */
+	struct ks_seg_shape shape;           /* its fields and strings are owned */
 	const struct ks_metric_group *group; /* NULL: it has no names */
 	struct ks_metric_column *column;   /* owned */
 	size_t ncolumns, columns_cap;

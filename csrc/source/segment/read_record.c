@@ -24,7 +24,7 @@
 static int
 short_file(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->e.module, k->e.instance, k->e.name, f->path);
+	return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->shape->e.module, k->instance, k->name, f->path);
 }
 
 /* n bytes at an offset within the file, all or nothing. */
@@ -44,94 +44,49 @@ ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *now)
 {
 	uint32_t state = atomic_load(&now->state);
 
-	return now->crtime == k->e.crtime && now->check == k->e.check && now->size == k->e.size &&
+	return now->crtime == k->crtime && now->check == k->check && now->size == k->shape->e.size &&
 	    (state == KS_SEG_INSTALLED || state == KS_SEG_DORMANT);
-}
-
-/* Where the copy of an entry is in a buffer. */
-static char *
-aligned(const struct ks_buf *b)
-{
-	return b->data + (KS_SEG_ALIGN - (uintptr_t)b->data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
 }
 
 static int
 fail_deleted(const struct ks_seg_kstat *k)
 {
-	return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module, k->e.instance, k->e.name);
+	return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->shape->e.module, k->instance, k->name);
 }
 
 char *
 ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size)
 {
 	struct ks_seg_entry now;
-	size_t n = k->e.data + size;
+	size_t n = k->shape->e.data + size;
 
 	ks_buf_reset(&f->buf);
 	if (ks_buf_room(&f->buf, n + KS_SEG_ALIGN) == NULL)
 		return ks_fail_null(ENOMEM, "out of memory to read %s", f->path);
-	if (!copy(f, aligned(&f->buf), n, k->offset)) {
+	if (!copy(f, ks_seg_aligned(&f->buf), n, k->offset)) {
 		(void)short_file(f, k);
 		return NULL;
 	}
-	memcpy(&now, aligned(&f->buf), sizeof(now));
+	memcpy(&now, ks_seg_aligned(&f->buf), sizeof(now));
 	if (!ks_seg_kstat_is(k, &now)) {
 		(void)fail_deleted(k);
 		return NULL;
 	}
-	return aligned(&f->buf) + k->e.data;
+	return ks_seg_aligned(&f->buf) + k->shape->e.data;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------ */
-
-#define LEAST_PIECE 4096u
-#define MOST_PIECE (256u << 10)
-
-/*
- * Copies the piece that begins with an offset and has n bytes at least: no more, where it does not follow the one
- * before, for whoever reads in another order gains nothing. False: it cannot be copied, or n is too much.
- */
-static bool
-take_piece(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
-{
-	struct ks_seg_piece *p = f->piece;
-	uint64_t used = atomic_load(&f->h.used);
-	bool follows = p->of == f && offset >= p->start && offset - p->start <= p->buf.len + LEAST_PIECE;
-
-	p->of = NULL;
-	p->size = !follows ? 0 : p->size < MOST_PIECE / 2 ? p->size * 2 + LEAST_PIECE : MOST_PIECE;
-	if (n > MOST_PIECE || offset > used || n > used - offset)
-		return false;
-	n = n > p->size ? n : p->size;
-	n = n < used - offset ? n : (size_t)(used - offset);
-	ks_buf_reset(&p->buf);
-	if (ks_buf_room(&p->buf, MOST_PIECE + KS_SEG_ALIGN) == NULL)
-		return false;
-	p->taken = gethrtime();
-	if (!copy(f, aligned(&p->buf), n, offset))
-		return false;
-	*p = (struct ks_seg_piece){ f, walk, offset, p->size, p->taken, p->buf };
-	p->buf.len = n;
-	return true;
-}
-
-/* Returns the entry and its data as a piece has them that was copied in this walk; NULL: they are read by themselves. */
+/* Returns its data as a piece has them that was copied in this walk; NULL: they are read by themselves. */
 static const char *
 find_in_piece(struct ks_seg_file *f, const struct ks_seg_kstat *k, uint64_t walk)
 {
-	struct ks_seg_piece *p = f->piece;
-	size_t n = k->e.data + k->e.data_size;
+	const char *entry = walk != 0 ? ks_seg_piece_bytes(f, walk, k->offset, k->shape->e.data + k->shape->e.data_size) :
+	    NULL;
 	struct ks_seg_entry now;
-	const char *entry;
 
-	if (walk == 0 || p == NULL)
+	if (entry == NULL)
 		return NULL;
-	if ((p->of != f || p->walk != walk || k->offset < p->start || n > p->buf.len ||
-	    k->offset - p->start > p->buf.len - n) && !take_piece(f, walk, k->offset, n))
-		return NULL;
-	entry = aligned(&p->buf) + (k->offset - p->start);
 	memcpy(&now, entry, sizeof(now));
-	return ks_seg_kstat_is(k, &now) ? entry + k->e.data : NULL;
+	return ks_seg_kstat_is(k, &now) ? entry + k->shape->e.data : NULL;
 }
 
 static uint64_t
@@ -146,13 +101,13 @@ word_of(const char *data)
 /* --- cells ------------------------------------------------------------------------------------- */
 
 uint64_t
-ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data)
+ks_seg_cell(const struct ks_seg_entry *e, const struct ks_seg_field *field, const char *data)
 {
-	uint32_t rows = field->storage == KS_STORE_SHARDED ? k->e.shards : 1;
+	uint32_t rows = field->storage == KS_STORE_SHARDED ? e->shards : 1;
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < rows; i++)
-		sum += word_of(data + field->offset + (size_t)i * k->e.row);
+		sum += word_of(data + field->offset + (size_t)i * e->row);
 	return sum;
 }
 
@@ -227,14 +182,14 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 {
 	kstat_intr_t *intr;
 
-	if (k->e.type == KSTAT_TYPE_INTR) {
+	if (k->shape->e.type == KSTAT_TYPE_INTR) {
 		intr = ks_record_add(r, sizeof(*intr));
 		for (uint32_t i = 0; intr != NULL && i < KSTAT_NUM_INTRS; i++)
-			intr->intrs[i] = (uint_t)ks_seg_cell(k, &k->fields[i], data);
+			intr->intrs[i] = (uint_t)ks_seg_cell(&k->shape->e, &k->shape->fields[i], data);
 		return 1;
 	}
-	for (uint32_t i = 0; i < k->e.nfields; i++) {
-		const struct ks_seg_field *field = &k->fields[i];
+	for (uint32_t i = 0; i < k->shape->e.nfields; i++) {
+		const struct ks_seg_field *field = &k->shape->fields[i];
 		const char *value;
 
 		if (field->storage == KS_STORE_TEXT) {
@@ -243,13 +198,13 @@ build_fields(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 			continue;
 		}
 		if (field->storage != KS_STORE_RECORD) {
-			add_number(r, field, ks_seg_cell(k, field, data));
+			add_number(r, field, ks_seg_cell(&k->shape->e, field, data));
 			continue;
 		}
 		value = ks_rec_current(data + field->offset, field->size);
 		if (value == NULL)
 			return 0;
-		if (k->e.type == KSTAT_TYPE_TIMER)
+		if (k->shape->e.type == KSTAT_TYPE_TIMER)
 			add_timer(r, field, value);
 		else if (add_text(r, field, value) != 0)
 			return -1;
@@ -273,15 +228,15 @@ is_undecided(const kstat_io_t *io, const char *data)
 static int
 build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
-	size_t size = k->e.type == KSTAT_TYPE_IO ? sizeof(kstat_io_t) : k->e.ndata;
+	size_t size = k->shape->e.type == KSTAT_TYPE_IO ? sizeof(kstat_io_t) : k->shape->e.ndata;
 	const char *value = ks_rec_current(data, size);
 	kstat_io_t *io;
 
 	if (value == NULL)
 		return 0;
-	if (k->e.type == KSTAT_TYPE_RAW) {
+	if (k->shape->e.type == KSTAT_TYPE_RAW) {
 		ks_buf_add(&r->fixed, value, size);
-		r->ndata = k->e.ndata;
+		r->ndata = k->shape->e.ndata;
 		return 1;
 	}
 	io = ks_record_add(r, sizeof(*io));
@@ -306,15 +261,15 @@ build_record(const struct ks_seg_kstat *k, const char *data, struct ks_record *r
 static bool
 get_entry(const struct ks_seg_kstat *k, const char *log, uint32_t seq, struct ks_hist_entry *e)
 {
-	memcpy(e, log + (seq & (k->e.log - 1)) * sizeof(*e), sizeof(*e));
-	return ks_hist_is_whole(e) && (uint32_t)e->key <= k->hist.n;
+	memcpy(e, log + (seq & (k->shape->e.log - 1)) * sizeof(*e), sizeof(*e));
+	return ks_hist_is_whole(e) && (uint32_t)e->key <= k->shape->hist.n;
 }
 
 /* Stores what the entry says in its bucket; an entry for a value that was refused has none. */
 static void
 set_bucket(const struct ks_seg_kstat *k, uint64_t *bucket, const struct ks_hist_entry *e, uint64_t count)
 {
-	if ((uint32_t)e->key < k->hist.n)
+	if ((uint32_t)e->key < k->shape->hist.n)
 		bucket[(uint32_t)e->key] = count;
 }
 
@@ -329,7 +284,7 @@ roll_forward(const struct ks_seg_kstat *k, const char *log, uint64_t *bucket, ui
 	uint32_t updates = (to - from) & KS_WORD_SEQ_MASK;
 	struct ks_hist_entry e;
 
-	if (updates >= k->e.log)
+	if (updates >= k->shape->e.log)
 		return false;
 	for (uint32_t i = updates > 0; i <= updates; i++) {
 		uint32_t seq = (from + i) & KS_WORD_SEQ_MASK;
@@ -360,21 +315,21 @@ take_begun(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char
 			set_bucket(k, bucket, &e, e.count);
 			*sums = e.sums;
 		}
-		return e.key >> 32 == seq || e.key >> 32 == ((seq - k->e.log) & KS_WORD_SEQ_MASK);
+		return e.key >> 32 == seq || e.key >> 32 == ((seq - k->shape->e.log) & KS_WORD_SEQ_MASK);
 	}
 	atomic_thread_fence(memory_order_acquire);
-	return copy(f, &word, sizeof(word), k->offset + k->e.data) &&
-	    ((KS_WORD_SEQ(word) - to) & KS_WORD_SEQ_MASK) < k->e.log;
+	return copy(f, &word, sizeof(word), k->offset + k->shape->e.data) &&
+	    ((KS_WORD_SEQ(word) - to) & KS_WORD_SEQ_MASK) < k->shape->e.log;
 }
 
 /* Copies the counts into f->buf. 1 done, 0 it changed too fast, -1 with errno. */
 static int
 copy_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const uint64_t **counts, struct ks_hist_sums *sums)
 {
-	uint64_t base = k->offset + k->e.data, before, after;
+	uint64_t base = k->offset + k->shape->e.data, before, after;
 	char head[sizeof(struct ks_hist) + KS_HIST_LOG * sizeof(struct ks_hist_entry)];
 	const char *data = ks_seg_kstat_copy(f, k, sizeof(before)), *log = head + sizeof(struct ks_hist);
-	size_t size = (size_t)k->hist.n * sizeof(uint64_t);
+	size_t size = (size_t)k->shape->hist.n * sizeof(uint64_t);
 	uint64_t *bucket;
 
 	if (data == NULL)
@@ -385,18 +340,18 @@ copy_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const uint64_t 
 		return ks_fail(ENOMEM, "out of memory to read %s", f->path);
 	/* Each copy sees memory after what the one before it saw. */
 	atomic_thread_fence(memory_order_acquire);
-	if (!copy(f, bucket, size, base + ks_hist_buckets(k->e.log)))
+	if (!copy(f, bucket, size, base + ks_hist_buckets(k->shape->e.log)))
 		return short_file(f, k);
 	atomic_thread_fence(memory_order_acquire);
-	if (!copy(f, head, ks_hist_buckets(k->e.log), base))
+	if (!copy(f, head, ks_hist_buckets(k->shape->e.log), base))
 		return short_file(f, k);
 	after = word_of(head);
 	if (!roll_forward(k, log, bucket, KS_WORD_SEQ(before), KS_WORD_SEQ(after), sums) ||
 	    !take_begun(f, k, log, bucket, KS_WORD_SEQ(after), sums))
 		return 0;
-	if (!ks_hist_sums_fit(&k->hist, bucket, k->hist.n, sums))
-		return ks_fail(EBADMSG, "%s:%d:%s: its counts and sums in %s do not fit", k->e.module, k->e.instance,
-		    k->e.name, f->path);
+	if (!ks_hist_sums_fit(&k->shape->hist, bucket, k->shape->hist.n, sums))
+		return ks_fail(EBADMSG, "%s:%d:%s: its counts and sums in %s do not fit", k->shape->e.module, k->instance,
+		    k->name, f->path);
 	*counts = bucket;
 	return 1;
 }
@@ -413,8 +368,8 @@ is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char
 		return false;
 	*sums = e.sums;
 	atomic_thread_fence(memory_order_acquire);
-	return copy(f, &now, sizeof(now), k->offset + k->e.data) && now == word &&
-	    ks_hist_sums_fit(&k->hist, (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log)), k->hist.n,
+	return copy(f, &now, sizeof(now), k->offset + k->shape->e.data) && now == word &&
+	    ks_hist_sums_fit(&k->shape->hist, (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log)), k->shape->hist.n,
 	    sums);
 }
 
@@ -427,19 +382,19 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *da
 	int rc = 1;
 
 	if (data != NULL && is_current(f, k, data, &sums))
-		bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log));
+		bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log));
 	else
 		rc = copy_counts(f, k, &bucket, &sums);
 	if (rc <= 0)
 		return rc;
-	ks_histstat_add(r, &k->hist, bucket, &sums);
-	for (uint32_t i = 0; i < k->e.nfields; i++) {
-		const struct ks_seg_field *label = &k->fields[i];
+	ks_histstat_add(r, &k->shape->hist, bucket, &sums);
+	for (uint32_t i = 0; i < k->shape->e.nfields; i++) {
+		const struct ks_seg_field *label = &k->shape->fields[i];
 		char text[KS_SEG_MOST_LABEL + 1];
 
 		if (data != NULL)
 			memcpy(text, data + label->offset, label->size);
-		else if (!copy(f, text, label->size, k->offset + k->e.data + label->offset))
+		else if (!copy(f, text, label->size, k->offset + k->shape->e.data + label->offset))
 			return short_file(f, k);
 		ks_named_string(r, label->name, text, (uint32_t)strnlen(text, label->size - 1) + 1);
 	}
@@ -449,7 +404,7 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *da
 int
 ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_histstat *h)
 {
-	const uint64_t *bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->e.log));
+	const uint64_t *bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log));
 	struct ks_hist_sums sums;
 	bool is_used = !is_current(f, k, data, &sums);
 	int rc = is_used ? 0 : 1;
@@ -457,7 +412,7 @@ ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const ch
 	for (int i = 0; rc == 0 && i < TRIES; i++)
 		rc = copy_counts(f, k, &bucket, &sums);
 	if (rc > 0)
-		*h = (struct ks_histstat){ .layout = k->hist, .buckets = (const char *)bucket, .n = k->hist.n,
+		*h = (struct ks_histstat){ .layout = k->shape->hist, .buckets = (const char *)bucket, .n = k->shape->hist.n,
 			.has_sum = true, .sum = sums.sum, .min = sums.min, .max = sums.max,
 			.out_of_range = sums.out_of_range };
 	return rc <= 0 ? -1 : is_used;
@@ -466,10 +421,10 @@ ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const ch
 /* --- statsblobs -------------------------------------------------------------------------------------- */
 
 bool
-ks_seg_is_statsblob(const struct ks_seg_kstat *k)
+ks_seg_is_statsblob(const struct ks_seg_entry *e)
 {
-	return k->e.type == KSTAT_TYPE_RAW && k->e.form == KS_FORM_BYTES &&
-	    strncmp(k->e.layout, KS_BLOB_LAYOUT, strlen(KS_BLOB_LAYOUT)) == 0;
+	return e->type == KSTAT_TYPE_RAW && e->form == KS_FORM_BYTES &&
+	    strncmp(e->layout, KS_BLOB_LAYOUT, strlen(KS_BLOB_LAYOUT)) == 0;
 }
 
 /* 1 done, 0 it changed too fast, -1 with errno. */
@@ -477,13 +432,13 @@ static int
 build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
 	char why[128];
-	int rc = ks_seg_blob_read(data, k->e.ndata, r), error = errno;
+	int rc = ks_seg_blob_read(data, k->shape->e.ndata, r), error = errno;
 
 	if (rc >= 0)
 		return rc;
 	strncpy(why, kstat_errmsg(), sizeof(why) - 1);
 	why[sizeof(why) - 1] = '\0';
-	return ks_fail(error, "%s:%d:%s: %s", k->e.module, k->e.instance, k->e.name, why);
+	return ks_fail(error, "%s:%d:%s: %s", k->shape->e.module, k->instance, k->name, why);
 }
 
 /* --- reading --------------------------------------------------------------------------------------------- */
@@ -492,20 +447,20 @@ build_statsblob(const struct ks_seg_kstat *k, const char *data, struct ks_record
 static int
 build(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
-	if (k->e.form == KS_FORM_COUNTS)
+	if (k->shape->e.form == KS_FORM_COUNTS)
 		return build_counts(f, k, data, r);
 	if (data == NULL)
-		data = ks_seg_kstat_copy(f, k, k->e.data_size);
+		data = ks_seg_kstat_copy(f, k, k->shape->e.data_size);
 	if (data == NULL)
 		return -1;
-	if (k->e.form == KS_FORM_FIELDS)
+	if (k->shape->e.form == KS_FORM_FIELDS)
 		return build_fields(k, data, r);
-	if (k->e.form == KS_FORM_RECORD)
+	if (k->shape->e.form == KS_FORM_RECORD)
 		return build_record(k, data, r);
-	if (ks_seg_is_statsblob(k))
+	if (ks_seg_is_statsblob(&k->shape->e))
 		return build_statsblob(k, data, r);
-	ks_buf_add(&r->fixed, data, k->e.ndata);
-	r->ndata = k->e.ndata;
+	ks_buf_add(&r->fixed, data, k->shape->e.ndata);
+	r->ndata = k->shape->e.ndata;
 	return 1;
 }
 
@@ -515,11 +470,11 @@ clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
 {
 	const struct ks_raw_layout *l;
 
-	if (k->e.type == KSTAT_TYPE_NAMED)
+	if (k->shape->e.type == KSTAT_TYPE_NAMED)
 		ks_record_clean_texts(r, false); /* names were checked */
-	if (k->e.type != KSTAT_TYPE_RAW || ks_seg_is_statsblob(k))
+	if (k->shape->e.type != KSTAT_TYPE_RAW || ks_seg_is_statsblob(&k->shape->e))
 		return; /* a blob's names were checked */
-	l = ks_raw_layout_find(k->e.module, k->e.name);
+	l = ks_raw_layout_find(k->shape->e.module, k->name);
 	if (l == NULL || r->fixed.failed || r->fixed.len < l->size)
 		return;
 	for (const struct ks_raw_field *f = l->fields; f->name != NULL; f++) {
@@ -532,14 +487,14 @@ clean_texts(const struct ks_seg_kstat *k, struct ks_record *r)
 static uint64_t
 fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return ks_rec_check(aligned(&f->buf) + k->e.data, k->e.data_size & ~(size_t)7, 0);
+	return ks_rec_check(ks_seg_aligned(&f->buf) + k->shape->e.data, k->shape->e.data_size & ~(size_t)7, 0);
 }
 
 /* True if the first record of what was copied was locked: its writer may just be asleep. */
 static bool
 is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return k->e.form == KS_FORM_RECORD && (word_of(aligned(&f->buf) + k->e.data) & KS_WORD_OWNER) != 0;
+	return k->shape->e.form == KS_FORM_RECORD && (word_of(ks_seg_aligned(&f->buf) + k->shape->e.data) & KS_WORD_OWNER) != 0;
 }
 
 /* Whether its user, and all strangers, have patience left for a record that has kept changing since `start`. */
@@ -587,18 +542,18 @@ read_patiently(struct ks_seg_file *f, const struct ks_seg_kstat *k, hrtime_t sta
 			clean_texts(k, r);
 			return 0;
 		}
-		if (k->e.form != KS_FORM_COUNTS) {
+		if (k->shape->e.form != KS_FORM_COUNTS) {
 			now = fingerprint(f, k);
 			if (i > 0 && now == last && !is_locked(f, k))
-				return ks_fail(EIO, "%s:%d:%s: its record in %s is damaged", k->e.module,
-				    k->e.instance, k->e.name, f->path);
+				return ks_fail(EIO, "%s:%d:%s: its record in %s is damaged", k->shape->e.module,
+				    k->instance, k->name, f->path);
 			last = now;
 		}
 		if (i >= YIELD_AFTER)
 			(void)sched_yield();
 	}
-	return ks_fail(EAGAIN, "%s:%d:%s changed all the time while it was read", k->e.module, k->e.instance,
-	    k->e.name);
+	return ks_fail(EAGAIN, "%s:%d:%s changed all the time while it was read", k->shape->e.module, k->instance,
+	    k->name);
 }
 
 int

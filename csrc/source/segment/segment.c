@@ -20,16 +20,16 @@
 static uint64_t
 name_hash(const struct ks_seg_kstat *k)
 {
-	return ks_hash_string(ks_hash_string(KS_HASH_INIT, k->e.module), k->e.name) ^ (uint32_t)k->e.instance;
+	return ks_hash_string(ks_hash_string(KS_HASH_INIT, k->shape->e.module), k->name) ^ (uint32_t)k->instance;
 }
 
 static bool
 has_name(const void *things, uint32_t slot, const void *key)
 {
-	const struct ks_seg_entry *a = &((const struct ks_seg_kstat *const *)things)[slot]->e;
-	const struct ks_seg_entry *b = &((const struct ks_seg_kstat *)key)->e;
+	const struct ks_seg_kstat *a = ((const struct ks_seg_kstat *const *)things)[slot], *b = key;
 
-	return a->instance == b->instance && strcmp(a->name, b->name) == 0 && strcmp(a->module, b->module) == 0;
+	return a->instance == b->instance && strcmp(a->name, b->name) == 0 &&
+	    strcmp(a->shape->e.module, b->shape->e.module) == 0;
 }
 
 static bool
@@ -55,37 +55,37 @@ remember_name(struct ks_segments *s, const struct ks_seg_kstat *k)
 static size_t
 data_size(const struct ks_seg_kstat *k)
 {
-	size_t size = k->e.ndata * sizeof(kstat_named_t), room = 0;
+	size_t size = k->shape->e.ndata * sizeof(kstat_named_t), room = 0;
 
-	switch (k->e.type) {
+	switch (k->shape->e.type) {
 	case KSTAT_TYPE_RAW:
-		return k->e.ndata;
+		return k->shape->e.ndata;
 	case KSTAT_TYPE_INTR:
 		return sizeof(kstat_intr_t);
 	case KSTAT_TYPE_IO:
 		return sizeof(kstat_io_t);
 	case KSTAT_TYPE_TIMER:
-		return k->e.ndata * sizeof(kstat_timer_t);
+		return k->shape->e.ndata * sizeof(kstat_timer_t);
 	default:
 		break;
 	}
-	if (k->e.form == KS_FORM_COUNTS)
-		size += k->hist.n * sizeof(uint64_t);
-	for (uint32_t i = 0; i < k->e.nfields; i++) {
-		if (k->fields[i].storage == KS_STORE_RECORD || k->fields[i].storage == KS_STORE_TEXT)
-			room += ks_named_room(k->fields[i].size);
+	if (k->shape->e.form == KS_FORM_COUNTS)
+		size += k->shape->hist.n * sizeof(uint64_t);
+	for (uint32_t i = 0; i < k->shape->e.nfields; i++) {
+		if (k->shape->fields[i].storage == KS_STORE_RECORD || k->shape->fields[i].storage == KS_STORE_TEXT)
+			room += ks_named_room(k->shape->fields[i].size);
 	}
 	/* A file may say that all texts are in the same place. */
-	return size + (room < k->e.data_size ? room : k->e.data_size);
+	return size + (room < k->shape->e.data_size ? room : k->shape->e.data_size);
 }
 
 static uint_t
 count_foreign(const struct ks_seg_kstat *k)
 {
-	uint_t n = k->e.form == KS_FORM_COUNTS; /* the buckets */
+	uint_t n = k->shape->e.form == KS_FORM_COUNTS; /* the buckets */
 
-	for (uint32_t i = 0; k->e.form == KS_FORM_FIELDS && k->e.type == KSTAT_TYPE_NAMED && i < k->e.nfields; i++)
-		n += ks_named_is_foreign((uchar_t)k->fields[i].data_type);
+	for (uint32_t i = 0; k->shape->e.form == KS_FORM_FIELDS && k->shape->e.type == KSTAT_TYPE_NAMED && i < k->shape->e.nfields; i++)
+		n += ks_named_is_foreign((uchar_t)k->shape->fields[i].data_type);
 	return n;
 }
 
@@ -101,11 +101,11 @@ is_refused(struct ks_segments *s, const struct ks_segment *seg, const struct ks_
 
 	if (seg->trusted)
 		return false;
-	if (ks_scan_owns(scan, k->e.module)) {
-		memcpy(user->owned, k->e.module, sizeof(user->owned));
+	if (ks_scan_owns(scan, k->shape->e.module)) {
+		memcpy(user->owned, k->shape->e.module, sizeof(user->owned));
 		return true;
 	}
-	if (ks_scan_mistakes(scan, k->e.class_))
+	if (ks_scan_mistakes(scan, k->shape->e.class_))
 		return true;
 	if (!is_named(s, k))
 		return false;
@@ -123,7 +123,7 @@ user_of(const struct ks_seg_file *f)
 static bool
 is_of_machine(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return user_of(f) == 0 && ks_is_among(ks_reserved_module, k->e.module);
+	return user_of(f) == 0 && ks_is_among(ks_reserved_module, k->shape->e.module);
 }
 
 static int
@@ -131,14 +131,14 @@ offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *s
 {
 	for (size_t i = 0; i < seg->file.n; i++) {
 		const struct ks_seg_kstat *k = &seg->file.kstat[i];
-		bool is_blob = ks_seg_is_statsblob(k); /* what its statistics take is known from a read */
+		bool is_blob = ks_seg_is_statsblob(&k->shape->e); /* what its statistics take is known from a read */
 		const struct ks_offer o = {
-			.module = k->e.module, .instance = k->e.instance, .name = k->e.name,
-			.class_ = k->e.class_, .type = k->e.type,
-			.flags = (uchar_t)(k->e.flags | (k->has_text ? KSTAT_FLAG_LONGSTRINGS : 0) |
+			.module = k->shape->e.module, .instance = k->instance, .name = k->name,
+			.class_ = k->shape->e.class_, .type = k->shape->e.type,
+			.flags = (uchar_t)(k->shape->e.flags | (k->shape->has_text ? KSTAT_FLAG_LONGSTRINGS : 0) |
 			    (is_blob ? KSTAT_FLAG_STATSBLOB : 0) |
 			    (ks_seg_is_dormant(&seg->file, k) ? KSTAT_FLAG_DORMANT : 0)),
-			.crtime = k->e.crtime, .ndata = is_blob ? 0 : k->e.ndata,
+			.crtime = k->crtime, .ndata = is_blob ? 0 : k->shape->e.ndata,
 			.data_size = is_blob ? 0 : data_size(k), .nforeign = count_foreign(k),
 			.cookie = (uint64_t)seg->id << 32 | (k->offset / KS_SEG_ALIGN),
 			.published = !is_of_machine(&seg->file, k)
@@ -246,26 +246,26 @@ segment_meta(struct ks_source *src, const kstat_t *ksp, uint64_t cookie, const c
 	(void)ksp;
 	if (k == NULL)
 		return NULL;
-	if (k->e.form == KS_FORM_COUNTS && strcmp(stat, "buckets") == 0) {
-		const struct ks_seg_measure *m = &k->e.measure;
+	if (k->shape->e.form == KS_FORM_COUNTS && strcmp(stat, "buckets") == 0) {
+		const struct ks_seg_measure *m = &k->shape->e.measure;
 
 		s->found = (struct ks_meta){ .stat = "buckets", .kind = m->kind, .type = m->md_type, .flags = m->md_flags,
-			.scale = m->scale, .unit = k->strings + m->unit, .desc = k->strings + m->desc };
+			.scale = m->scale, .unit = k->shape->strings + m->unit, .desc = k->shape->strings + m->desc };
 		return m->kind <= KS_KIND_TIME ? &s->found : NULL;
 	}
-	for (uint32_t i = 0; i < k->e.nfields; i++) {
+	for (uint32_t i = 0; i < k->shape->e.nfields; i++) {
 		const struct ks_seg_field *field;
 
 		/* Mostly the next one is asked about. */
-		s->found_field = s->found_field + 1 < k->e.nfields ? s->found_field + 1 : 0;
-		field = &k->fields[s->found_field];
+		s->found_field = s->found_field + 1 < k->shape->e.nfields ? s->found_field + 1 : 0;
+		field = &k->shape->fields[s->found_field];
 		if (strcmp(field->name, stat) != 0)
 			continue;
 		if (field->kind > KS_KIND_TIME)
 			return NULL; /* its publisher did not describe it */
 		s->found = (struct ks_meta){ .stat = field->name, .kind = field->kind,
 			.type = field->md_type, .flags = field->md_flags, .scale = field->scale,
-			.unit = k->strings + field->unit, .desc = k->strings + field->desc };
+			.unit = k->shape->strings + field->unit, .desc = k->shape->strings + field->desc };
 		return &s->found;
 	}
 	return NULL;

@@ -50,6 +50,50 @@ ks_seg_file_read(const struct ks_seg_file *f, void *to, size_t n, uint64_t offse
 	return true;
 }
 
+/* --- pieces ------------------------------------------------------------------------------------ */
+
+#define LEAST_PIECE 4096u
+#define MOST_PIECE (256u << 10)
+
+/*
+ * Copies the piece that begins with an offset and has n bytes at least: no more, where it does not follow the one
+ * before, for whoever reads in another order gains nothing. False: it cannot be copied, or n is too much.
+ */
+static bool
+take_piece(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
+{
+	struct ks_seg_piece *p = f->piece;
+	uint64_t used = atomic_load(&f->h.used);
+	bool follows = p->of == f && offset >= p->start && offset - p->start <= p->buf.len + LEAST_PIECE;
+
+	p->of = NULL;
+	p->size = !follows ? 0 : p->size < MOST_PIECE / 2 ? p->size * 2 + LEAST_PIECE : MOST_PIECE;
+	if (n > MOST_PIECE || offset > used || n > used - offset)
+		return false;
+	n = n > p->size ? n : p->size;
+	n = n < used - offset ? n : (size_t)(used - offset);
+	ks_buf_reset(&p->buf);
+	if (ks_buf_room(&p->buf, MOST_PIECE + KS_SEG_ALIGN) == NULL)
+		return false;
+	p->taken = gethrtime();
+	if (!ks_seg_file_read(f, ks_seg_aligned(&p->buf), n, offset))
+		return false;
+	*p = (struct ks_seg_piece){ f, walk, offset, p->size, p->taken, p->buf };
+	p->buf.len = n;
+	return true;
+}
+
+const char *
+ks_seg_piece_bytes(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
+{
+	struct ks_seg_piece *p = f->piece;
+
+	if (p == NULL || ((p->of != f || p->walk != walk || offset < p->start || n > p->buf.len ||
+	    offset - p->start > p->buf.len - n) && !take_piece(f, walk, offset, n)))
+		return NULL;
+	return ks_seg_aligned(&p->buf) + (offset - p->start);
+}
+
 /* --- budgets --------------------------------------------------------------------------------- */
 
 bool
@@ -124,17 +168,14 @@ ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *p
 }
 
 static void
-free_kstat(struct ks_seg_kstat *k)
-{
-	free(k->fields);
-	free(k->strings);
-}
-
-static void
 forget_kstats(struct ks_seg_file *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		free_kstat(&f->kstat[i]);
+	struct ks_seg_shape *shape;
+
+	while ((shape = f->shape) != NULL) {
+		f->shape = shape->next;
+		free(shape);
+	}
 	f->n = 0;
 	ks_seg_budget_give_back(f->budget, 0, f->spent, f->statistics);
 	f->spent = f->statistics = 0;
@@ -241,9 +282,9 @@ type_fits(const struct ks_seg_field *f, bool is_writable)
 
 /* What is wrong with form and type together, or NULL. */
 static const char *
-check_form(struct ks_seg_kstat *k)
+check_form(struct ks_seg_shape *shape)
 {
-	const struct ks_seg_entry *e = &k->e;
+	const struct ks_seg_entry *e = &shape->e;
 	bool ok = false;
 
 	switch (e->form) {
@@ -253,12 +294,12 @@ check_form(struct ks_seg_kstat *k)
 		ok = e->type == KSTAT_TYPE_NAMED && e->ndata == KS_HISTSTAT_VALUES + e->nfields &&
 		    e->measure.unit < e->strings_size && e->measure.desc < e->strings_size && e->log >= KS_HIST_LEAST_LOG &&
 		    e->log <= KS_HIST_LOG && (e->log & (e->log - 1)) == 0 &&
-		    ks_hist_layout_init(&k->hist, (kstat2_nv_hist_type_t)e->hist_type, e->range_min,
-		    e->range_max, e->stepping) == 0 && ks_hist_size(e->log, k->hist.n) <= e->data_size;
+		    ks_hist_layout_init(&shape->hist, (kstat2_nv_hist_type_t)e->hist_type, e->range_min,
+		    e->range_max, e->stepping) == 0 && ks_hist_size(e->log, shape->hist.n) <= e->data_size;
 		for (uint32_t i = 0; ok && i < e->nfields; i++)
-			ok = k->fields[i].data_type == KSTAT_DATA_STRING && k->fields[i].storage == KS_STORE_TEXT &&
-			    k->fields[i].size <= KS_SEG_MOST_LABEL + 1 && !ks_meta_has_histogram(k->fields[i].name);
-		k->has_text = e->nfields > 0;
+			ok = shape->fields[i].data_type == KSTAT_DATA_STRING && shape->fields[i].storage == KS_STORE_TEXT &&
+			    shape->fields[i].size <= KS_SEG_MOST_LABEL + 1 && !ks_meta_has_histogram(shape->fields[i].name);
+		shape->has_text = e->nfields > 0;
 		break;
 	case KS_FORM_RECORD:
 		ok = (e->type == KSTAT_TYPE_IO && e->ndata == 1 &&
@@ -274,11 +315,11 @@ check_form(struct ks_seg_kstat *k)
 		    (e->type == KSTAT_TYPE_TIMER && e->ndata == e->nfields && e->ndata > 0) ||
 		    (e->type == KSTAT_TYPE_INTR && e->nfields == KSTAT_NUM_INTRS && e->ndata == 1);
 		for (uint32_t i = 0; ok && i < e->nfields; i++) {
-			const struct ks_seg_field *f = &k->fields[i];
+			const struct ks_seg_field *f = &shape->fields[i];
 
 			if (e->type == KSTAT_TYPE_NAMED) {
 				ok = type_fits(f, (e->flags & KSTAT_FLAG_WRITABLE) != 0);
-				k->has_text |= f->data_type == KSTAT_DATA_STRING || f->data_type == KSTAT_DATA_STRS;
+				shape->has_text |= f->data_type == KSTAT_DATA_STRING || f->data_type == KSTAT_DATA_STRS;
 			} else if (e->type == KSTAT_TYPE_TIMER) {
 				ok = f->storage == KS_STORE_RECORD && f->size == KS_SEG_TIMER_SIZE;
 			} else {
@@ -293,27 +334,18 @@ check_form(struct ks_seg_kstat *k)
 }
 
 const char *
-ks_seg_kstat_wrong(struct ks_seg_kstat *k)
+ks_seg_shape_wrong(struct ks_seg_shape *shape)
 {
 	const char *wrong = NULL;
 
-	if (k->strings[k->e.strings_size - 1] != '\0' || k->strings[0] != '\0')
+	if (shape->strings[shape->e.strings_size - 1] != '\0' || shape->strings[0] != '\0')
 		return "descriptions without end";
-	for (uint32_t i = 0; wrong == NULL && i < k->e.nfields; i++)
-		wrong = check_field(&k->e, &k->fields[i]);
-	return wrong != NULL ? wrong : check_form(k);
+	for (uint32_t i = 0; wrong == NULL && i < shape->e.nfields; i++)
+		wrong = check_field(&shape->e, &shape->fields[i]);
+	return wrong != NULL ? wrong : check_form(shape);
 }
 
 /* --- scanning ------------------------------------------------------------------------------------- */
-
-static struct ks_seg_kstat *
-add_kstat(struct ks_seg_file *f)
-{
-	if (!KS_RESERVE(f->kstat, f->cap, f->n + 1))
-		return ks_fail_null(ENOMEM, "out of memory for the kstats of %s", f->path);
-	memset(&f->kstat[f->n], 0, sizeof(f->kstat[f->n]));
-	return &f->kstat[f->n];
-}
 
 static bool
 is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struct ks_scan *scan)
@@ -336,18 +368,19 @@ is_wanted(const struct ks_seg_file *f, const struct ks_seg_entry *e, const struc
  * number. False: there are two of that name then.
  */
 static bool
-rename_headers(struct ks_seg_kstat *k)
+rename_headers(struct ks_seg_shape *shape)
 {
 	bool ok = true;
 
-	for (uint32_t i = 0; ok && k->e.type == KSTAT_TYPE_NAMED && i < k->e.nfields; i++) {
-		char *name = k->fields[i].name;
+	for (uint32_t i = 0; ok && shape->e.type == KSTAT_TYPE_NAMED && i < shape->e.nfields; i++) {
+		char *name = shape->fields[i].name;
 
 		if (!ks_meta_is_header(name))
 			continue;
 		strcat(name, "_2"); /* the longest has 8 bytes */
-		for (uint32_t j = 0; ok && j < k->e.nfields; j++)
-			ok = j == i || strcmp(k->fields[j].name, name) != 0;
+		shape->is_changed = true;
+		for (uint32_t j = 0; ok && j < shape->e.nfields; j++)
+			ok = j == i || strcmp(shape->fields[j].name, name) != 0;
 	}
 	return ok;
 }
@@ -391,47 +424,131 @@ pay(struct ks_seg_file *f, const struct ks_seg_entry *e, bool *may_go_on)
 	return true;
 }
 
+#define MOST_RECENT 16 /* shapes with which a kstat is compared: more kinds are seldom created by turns */
+
+static bool
+has_shape(const struct ks_seg_shape *shape, const struct ks_seg_entry *e, const char *fields)
+{
+	const struct ks_seg_entry *known = &shape->e;
+	size_t n = e->nfields * sizeof(struct ks_seg_field);
+
+	return !shape->is_changed && known->size == e->size && memcmp(known->module, e->module, sizeof(e->module)) == 0 &&
+	    memcmp(known->class_, e->class_, sizeof(e->class_)) == 0 &&
+	    memcmp(&known->type, &e->type, sizeof(*e) - offsetof(struct ks_seg_entry, type)) == 0 &&
+	    memcmp(shape->fields, fields, n) == 0 && memcmp(shape->strings, fields + n, e->strings_size) == 0;
+}
+
+/* Returns the shape of a kstat if it is a recent one, which becomes the first; or NULL. */
+static struct ks_seg_shape *
+find_shape(struct ks_seg_file *f, const struct ks_seg_entry *e, const char *fields)
+{
+	struct ks_seg_shape **at = &f->shape, *found;
+
+	for (int i = 0; i < MOST_RECENT && *at != NULL && !has_shape(*at, e, fields); i++)
+		at = &(*at)->next;
+	found = *at;
+	if (found == NULL || !has_shape(found, e, fields))
+		return NULL;
+	*at = found->next;
+	found->next = f->shape;
+	f->shape = found;
+	return found;
+}
+
+/* Adds the shape of a kstat that was read. NULL with errno and a message. */
+static struct ks_seg_shape *
+add_shape(struct ks_seg_file *f, const struct ks_seg_entry *e, const char *fields, uint64_t at)
+{
+	size_t n = e->nfields * sizeof(struct ks_seg_field);
+	struct ks_seg_shape *shape = calloc(1, sizeof(*shape) + n + e->strings_size);
+	const char *wrong;
+
+	if (shape == NULL)
+		return ks_fail_null(ENOMEM, "out of memory for the kstats of %s", f->path);
+	shape->e = *e;
+	shape->fields = (struct ks_seg_field *)(shape + 1);
+	shape->strings = (char *)shape->fields + n;
+	memcpy(shape->fields, fields, n + e->strings_size);
+	wrong = ks_seg_shape_wrong(shape);
+	if (wrong == NULL && !rename_headers(shape))
+		wrong = "statistics with the names of a header";
+	if (wrong != NULL) {
+		free(shape);
+		(void)damaged(f, at, wrong);
+		return NULL;
+	}
+	ks_clean_text(shape->strings, e->strings_size);
+	shape->is_changed |= memcmp(shape->strings, fields + n, e->strings_size) != 0;
+	shape->next = f->shape;
+	f->shape = shape;
+	return shape;
+}
+
+#define SCAN UINT64_MAX /* a scan as a walk */
+
+/* Copies n bytes at an offset, of a piece where there is one. */
+static bool
+scan_bytes(struct ks_seg_file *f, void *to, size_t n, uint64_t offset)
+{
+	const char *bytes = ks_seg_piece_bytes(f, SCAN, offset, n);
+
+	if (bytes == NULL)
+		return ks_seg_file_read(f, to, n, offset);
+	memcpy(to, bytes, n);
+	return true;
+}
+
+void
+ks_seg_kstat_set(struct ks_seg_kstat *k, const struct ks_seg_shape *shape, const struct ks_seg_entry *e,
+    uint64_t offset)
+{
+	*k = (struct ks_seg_kstat){ .offset = offset, .check = e->check, .crtime = e->crtime, .shape = shape,
+		.state = atomic_load(&e->state), .instance = e->instance };
+	memcpy(k->name, e->name, sizeof(k->name));
+}
+
 /*
- * Reads the fields and strings of k->e and checks them. 0, or -1 with errno and a message: E2BIG, there is no room for
- * this one and those behind it; EDQUOT, for this one.
+ * Adds the kstat of an entry, whose fields and strings are read and checked. 0, or -1 with errno and a message: E2BIG,
+ * there is no room for this one and those behind it; EDQUOT, for this one.
  */
 static int
-load(struct ks_seg_file *f, struct ks_seg_kstat *k, size_t *metadata)
+load(struct ks_seg_file *f, const struct ks_seg_entry *e, uint64_t at, size_t *metadata)
 {
-	const char *wrong = ks_seg_entry_wrong(&k->e);
-	size_t fields = (size_t)k->e.nfields * sizeof(struct ks_seg_field);
+	const char *wrong = ks_seg_entry_wrong(e);
+	size_t n = e->nfields * sizeof(struct ks_seg_field);
+	struct ks_seg_shape *shape;
 	bool may_go_on;
+	char *fields;
 
-	if (wrong == NULL && !pay(f, &k->e, &may_go_on))
-		return ks_fail(may_go_on ? EDQUOT : E2BIG, "%s: too large", f->path);
-	if (wrong == NULL) {
-		*metadata += fields + k->e.strings_size;
-		if (*metadata > MOST_METADATA)
-			return damaged(f, k->offset, "descriptions without end");
-		k->fields = malloc(fields == 0 ? 1 : fields);
-		k->strings = malloc(k->e.strings_size);
-		if (k->fields == NULL || k->strings == NULL)
-			return ks_fail(ENOMEM, "out of memory for the kstats of %s", f->path);
-		if (!ks_seg_file_read(f, k->fields, fields, k->offset + k->e.fields) ||
-		    !ks_seg_file_read(f, k->strings, k->e.strings_size, k->offset + k->e.strings))
-			return cut_off(f, k->offset);
-		if (k->e.check != ks_seg_entry_check(&k->e, k->fields, k->strings))
-			wrong = "a kstat that is half written, or was changed";
-		else
-			wrong = ks_seg_kstat_wrong(k);
-		if (wrong == NULL && !rename_headers(k))
-			wrong = "statistics with the names of a header";
-	}
 	if (wrong != NULL)
-		return damaged(f, k->offset, wrong);
-	ks_clean_text(k->strings, k->e.strings_size);
+		return damaged(f, at, wrong);
+	if (!pay(f, e, &may_go_on))
+		return ks_fail(may_go_on ? EDQUOT : E2BIG, "%s: too large", f->path);
+	ks_buf_reset(&f->buf);
+	fields = ks_buf_room(&f->buf, n + e->strings_size);
+	if (fields == NULL || !KS_RESERVE(f->kstat, f->cap, f->n + 1))
+		return ks_fail(ENOMEM, "out of memory for the kstats of %s", f->path);
+	if (!scan_bytes(f, fields, n, at + e->fields) || !scan_bytes(f, fields + n, e->strings_size, at + e->strings))
+		return cut_off(f, at);
+	if (e->check != ks_seg_entry_check(e, fields, fields + n))
+		return damaged(f, at, "a kstat that is half written, or was changed");
+	shape = find_shape(f, e, fields);
+	if (shape == NULL) {
+		*metadata += n + e->strings_size;
+		if (*metadata > MOST_METADATA)
+			return damaged(f, at, "descriptions without end");
+		shape = add_shape(f, e, fields, at);
+	}
+	if (shape == NULL)
+		return -1;
+	ks_seg_kstat_set(&f->kstat[f->n++], shape, e, at);
 	return 0;
 }
 
 static int
 scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 {
-	uint64_t used = atomic_load(&f->h.used), at = KS_SEG_HEADER;
+	uint64_t used = atomic_load(&f->h.used), at = KS_SEG_HEADER, start;
 	size_t metadata = 0;
 	int rc = 0, error = 0;
 	char message[256] = "";
@@ -439,33 +556,27 @@ scan_entries(struct ks_seg_file *f, const struct ks_scan *scan)
 	forget_kstats(f);
 	f->cut = NULL;
 	f->left_out = 0;
+	if (f->piece != NULL)
+		f->piece->of = NULL;
 	for (uint32_t count = 0; at < used && f->cut == NULL; count++) {
-		struct ks_seg_kstat *k = add_kstat(f);
+		struct ks_seg_entry e;
 
-		if (k == NULL)
-			return -1;
 		if (count == KS_SEG_MOST_ENTRIES)
 			return damaged(f, at, "kstats without end");
-		k->offset = at;
-		if (used - at < sizeof(k->e))
+		if (used - at < sizeof(e))
 			return damaged(f, at, "the file ends");
-		if (!ks_seg_file_read(f, &k->e, sizeof(k->e), at))
+		if (!scan_bytes(f, &e, sizeof(e), at))
 			return cut_off(f, at);
-		if (k->e.magic != KS_SEG_ENTRY_MAGIC || k->e.size < sizeof(k->e) ||
-		    k->e.size % KS_SEG_ALIGN != 0 || k->e.size > used - at)
+		if (e.magic != KS_SEG_ENTRY_MAGIC || e.size < sizeof(e) || e.size % KS_SEG_ALIGN != 0 || e.size > used - at)
 			return damaged(f, at, "no kstat where one should start");
-		at += k->e.size;
+		start = at;
+		at += e.size;
 		if (!KS_SEG_TAKE(f->budget, looks, 1))
 			f->cut = "kstats";
-		if (f->cut != NULL || !is_wanted(f, &k->e, scan))
+		if (f->cut != NULL || !is_wanted(f, &e, scan) || load(f, &e, start, &metadata) == 0)
 			continue;
-		if (load(f, k, &metadata) == 0) {
-			f->n++;
-			continue;
-		}
 		/* The others may be sound still. */
 		error = errno;
-		free_kstat(k);
 		if (error == EDQUOT)
 			continue;
 		if (error == E2BIG)
@@ -530,5 +641,5 @@ ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset)
 bool
 ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return !f->live || atomic_load(&k->e.state) == KS_SEG_DORMANT;
+	return !f->live || k->state == KS_SEG_DORMANT;
 }

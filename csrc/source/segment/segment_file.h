@@ -17,14 +17,26 @@
 #include "provider/segment/segment_layout.h"
 #include "source/source.h"
 
+/* What kstats have in common that differ in name, instance, times and values alone; it was checked. */
+struct ks_seg_shape {
+	struct ks_seg_shape *next;
+	struct ks_seg_entry e;       /* of the first one of them */
+	struct ks_seg_field *fields; /* e.nfields of them */
+	char *strings;               /* e.strings_size bytes that end in a NUL; fit to be printed */
+	struct ks_hist_layout hist;  /* KS_FORM_COUNTS */
+	bool has_text;               /* NAMED: values of KSTAT_DATA_STRING or _STRS */
+	bool is_changed;             /* fields and strings are not as the file has them */
+};
+
 /* A kstat of the file; what is here was checked and does not change. */
 struct ks_seg_kstat {
 	uint64_t offset; /* of its entry */
-	struct ks_seg_entry e;
-	struct ks_seg_field *fields; /* owned, e.nfields of them */
-	char *strings;               /* owned, e.strings_size bytes that end in a NUL; fit to be printed */
-	struct ks_hist_layout hist;  /* KS_FORM_COUNTS */
-	bool has_text;               /* NAMED: values of KSTAT_DATA_STRING or _STRS */
+	uint64_t check;
+	int64_t crtime;
+	const struct ks_seg_shape *shape; /* of the file */
+	uint32_t state;
+	int32_t instance;
+	char name[32];
 };
 
 /*
@@ -67,6 +79,7 @@ struct ks_seg_file {
 	bool live;             /* at the last scan */
 	struct ks_seg_kstat *kstat; /* owned, by offset */
 	size_t n, cap;
+	struct ks_seg_shape *shape;  /* owned; the one that was found last is the first */
 	struct ks_buf buf;     /* scratch of reads */
 };
 
@@ -101,14 +114,31 @@ bool ks_seg_file_read(const struct ks_seg_file *f, void *to, size_t n, uint64_t 
 /* Returns what is wrong with the fixed part of an entry, or NULL: nothing. */
 const char *ks_seg_entry_wrong(const struct ks_seg_entry *e);
 
-/* Returns the same of the fields and strings of a kstat whose fixed part is in order, and completes k->hist and has_text. */
-const char *ks_seg_kstat_wrong(struct ks_seg_kstat *k);
+/* Returns the same of the fields and strings of a form whose fixed part is in order, and completes its hist and has_text. */
+const char *ks_seg_shape_wrong(struct ks_seg_shape *shape);
+
+/* Fills *k from an entry of the form at an offset. */
+void ks_seg_kstat_set(struct ks_seg_kstat *k, const struct ks_seg_shape *shape, const struct ks_seg_entry *e,
+    uint64_t offset);
+
+/*
+ * Returns n bytes at an offset of the file, as aligned as there, in a copy that was made in this walk. NULL: there is
+ * none, and they are read by themselves.
+ */
+const char *ks_seg_piece_bytes(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n);
+
+/* Where a buffer has an address that is as aligned as an entry in the file. */
+static inline char *
+ks_seg_aligned(const struct ks_buf *b)
+{
+	return b->data + (KS_SEG_ALIGN - (uintptr_t)b->data % KS_SEG_ALIGN) % KS_SEG_ALIGN;
+}
 
 /* The kstat whose entry starts at offset, or NULL. */
 const struct ks_seg_kstat *ks_seg_file_find(const struct ks_seg_file *f, uint64_t offset);
 
 /* True if its bytes are a statsblob kstat (provider/blob_layout.h). */
-bool ks_seg_is_statsblob(const struct ks_seg_kstat *k);
+bool ks_seg_is_statsblob(const struct ks_seg_entry *e);
 
 /* True if it is to be shown with KSTAT_FLAG_DORMANT. */
 bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k);
@@ -157,6 +187,6 @@ bool ks_seg_kstat_is(const struct ks_seg_kstat *k, const struct ks_seg_entry *no
 char *ks_seg_kstat_copy(struct ks_seg_file *f, const struct ks_seg_kstat *k, size_t size);
 
 /* A number of such a copy: the sum of its parts. */
-uint64_t ks_seg_cell(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const char *data);
+uint64_t ks_seg_cell(const struct ks_seg_entry *e, const struct ks_seg_field *field, const char *data);
 
 #endif

@@ -61,7 +61,6 @@ get_word(struct ks_seg_walk *w, uint64_t offset, uint64_t *word)
 static bool
 find_number(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset, uint64_t *number)
 {
-	const struct ks_seg_kstat k = { .e = *e };
 	const char *data;
 	uint64_t word, n = (uint64_t)e->row * e->shards;
 	struct ks_blob_head head;
@@ -69,7 +68,7 @@ find_number(struct ks_seg_walk *w, const struct ks_seg_entry *e, uint64_t offset
 	if (ks_seg_entry_wrong(e) != NULL)
 		return false;
 	*number = 0;
-	if (ks_seg_is_statsblob(&k)) {
+	if (ks_seg_is_statsblob(e)) {
 		data = e->ndata > e->data_size || e->ndata < sizeof(head) ? NULL :
 		    ks_seg_walk_bytes(w, offset + e->data, sizeof(head));
 		if (data == NULL)

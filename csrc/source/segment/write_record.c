@@ -50,7 +50,7 @@ struct writing {
 static int
 refuse(const struct ks_seg_kstat *k, const char *stat, const char *why)
 {
-	return ks_fail(EINVAL, "%s:%d:%s:%.30s: %s", k->e.module, k->e.instance, k->e.name, stat, why);
+	return ks_fail(EINVAL, "%s:%d:%s:%.30s: %s", k->shape->e.module, k->instance, k->name, stat, why);
 }
 
 /* --- checking -------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ text_of(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const ks
 	}
 	if (len > room)
 		return ks_fail(EINVAL, "%s:%d:%s:%s: its publisher left room for %zu bytes, not %llu",
-		    k->e.module, k->e.instance, k->e.name, field->name, room, (unsigned long long)len);
+		    k->shape->e.module, k->instance, k->name, field->name, room, (unsigned long long)len);
 	t->len = (uint32_t)len;
 	return 0;
 }
@@ -95,20 +95,20 @@ text_of(const struct ks_seg_kstat *k, const struct ks_seg_field *field, const ks
 static int
 check_values(const struct ks_seg_kstat *k, const kstat_named_t *values, uint_t n)
 {
-	if (k->e.type != KSTAT_TYPE_NAMED || k->e.form != KS_FORM_FIELDS)
+	if (k->shape->e.type != KSTAT_TYPE_NAMED || k->shape->e.form != KS_FORM_FIELDS)
 		return ks_fail(EACCES, "%s:%d:%s: only named values can be written from outside",
-		    k->e.module, k->e.instance, k->e.name);
-	if (!(k->e.flags & KSTAT_FLAG_WRITABLE))
-		return ks_fail(EACCES, "%s:%d:%s is not writable", k->e.module, k->e.instance, k->e.name);
-	if (n != k->e.nfields)
-		return ks_fail(EINVAL, "%s:%d:%s has %u values, not %u", k->e.module, k->e.instance,
-		    k->e.name, k->e.nfields, n);
+		    k->shape->e.module, k->instance, k->name);
+	if (!(k->shape->e.flags & KSTAT_FLAG_WRITABLE))
+		return ks_fail(EACCES, "%s:%d:%s is not writable", k->shape->e.module, k->instance, k->name);
+	if (n != k->shape->e.nfields)
+		return ks_fail(EINVAL, "%s:%d:%s has %u values, not %u", k->shape->e.module, k->instance,
+		    k->name, k->shape->e.nfields, n);
 	for (uint_t i = 0; i < n; i++) {
-		if (strncmp(values[i].name, k->fields[i].name, KSTAT_STRLEN) != 0 ||
-		    values[i].data_type != k->fields[i].data_type)
+		if (strncmp(values[i].name, k->shape->fields[i].name, KSTAT_STRLEN) != 0 ||
+		    values[i].data_type != k->shape->fields[i].data_type)
 			return ks_fail(EINVAL, "%s:%d:%s: value %u is '%.30s' of type %d, not '%.30s' of type %d",
-			    k->e.module, k->e.instance, k->e.name, i, k->fields[i].name,
-			    k->fields[i].data_type, values[i].name, values[i].data_type);
+			    k->shape->e.module, k->instance, k->name, i, k->shape->fields[i].name,
+			    k->shape->fields[i].data_type, values[i].name, values[i].data_type);
 	}
 	return 0;
 }
@@ -147,13 +147,13 @@ is_as_it_was(const struct ks_seg_field *field, char *rec, const struct text *t)
 static int
 find_changes(struct writing *w)
 {
-	char *data = ks_seg_kstat_copy(w->f, w->k, w->k->e.data_size);
+	char *data = ks_seg_kstat_copy(w->f, w->k, w->k->shape->e.data_size);
 
 	if (data == NULL)
 		return -1;
 	w->data = data;
-	for (uint32_t i = 0; i < w->k->e.nfields; i++) {
-		const struct ks_seg_field *field = &w->k->fields[i];
+	for (uint32_t i = 0; i < w->k->shape->e.nfields; i++) {
+		const struct ks_seg_field *field = &w->k->shape->fields[i];
 		struct change c = { .field = field };
 
 		if (field->storage != KS_STORE_RECORD)
@@ -163,7 +163,7 @@ find_changes(struct writing *w)
 		if (is_as_it_was(field, data + field->offset, &c.text))
 			continue;
 		if (w->change == NULL)
-			w->change = malloc(w->k->e.nfields * sizeof(*w->change));
+			w->change = malloc(w->k->shape->e.nfields * sizeof(*w->change));
 		if (w->change == NULL)
 			return ks_fail(ENOMEM, "out of memory to write to %s", w->f->path);
 		w->change[w->nchanges++] = c;
@@ -185,23 +185,23 @@ map_entry(struct writing *w)
 	if (fstat(w->fd, &st) != 0)
 		return ks_fail(errno, "%s: %s", w->f->path, strerror(errno));
 	if (st.st_uid != geteuid())
-		return ks_fail(EPERM, "%s:%d:%s: texts are changed by the owner of %s only", k->e.module,
-		    k->e.instance, k->e.name, w->f->path);
+		return ks_fail(EPERM, "%s:%d:%s: texts are changed by the owner of %s only", k->shape->e.module,
+		    k->instance, k->name, w->f->path);
 	if (st.st_size < 0 || (uint64_t)st.st_size < k->offset ||
-	    (uint64_t)st.st_size - k->offset < k->e.size)
-		return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->e.module, k->e.instance, k->e.name,
+	    (uint64_t)st.st_size - k->offset < k->shape->e.size)
+		return ks_fail(EIO, "%s:%d:%s: %s was cut off", k->shape->e.module, k->instance, k->name,
 		    w->f->path);
-	at = mmap(NULL, skew + k->e.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd,
+	at = mmap(NULL, skew + k->shape->e.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd,
 	    (off_t)(k->offset - skew));
 	if (at == MAP_FAILED)
 		return ks_fail(errno, "cannot map %s: %s", w->f->path, strerror(errno));
 	w->map = at;
-	w->mapped = skew + k->e.size;
+	w->mapped = skew + k->shape->e.size;
 	if (!ks_seg_kstat_is(k, (const struct ks_seg_entry *)(const void *)(w->map + skew)))
-		return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->e.module, k->e.instance,
-		    k->e.name);
+		return ks_fail(ENXIO, "%s:%d:%s was deleted by its publisher", k->shape->e.module, k->instance,
+		    k->name);
 	for (size_t i = 0; i < w->nchanges; i++)
-		w->change[i].rec = (struct ks_rec *)(void *)(w->map + skew + k->e.data +
+		w->change[i].rec = (struct ks_rec *)(void *)(w->map + skew + k->shape->e.data +
 		    w->change[i].field->offset);
 	return 0;
 }
@@ -255,16 +255,16 @@ write_numbers(const struct writing *w)
 {
 	const struct ks_seg_kstat *k = w->k;
 
-	for (uint32_t i = 0; i < k->e.nfields; i++) {
-		const struct ks_seg_field *field = &k->fields[i];
+	for (uint32_t i = 0; i < k->shape->e.nfields; i++) {
+		const struct ks_seg_field *field = &k->shape->fields[i];
 		uint64_t v = ks_seg_cell_of(&w->values[i]), first;
 
 		if (field->storage == KS_STORE_RECORD)
 			continue;
 		/* The value is the sum of its shards: the first is changed so that the sum is what is to be stored. */
 		memcpy(&first, w->data + field->offset, sizeof(first));
-		v -= ks_seg_cell(k, field, w->data) - first;
-		if (pwrite(w->fd, &v, sizeof(v), (off_t)(k->offset + k->e.data + field->offset)) !=
+		v -= ks_seg_cell(&k->shape->e, field, w->data) - first;
+		if (pwrite(w->fd, &v, sizeof(v), (off_t)(k->offset + k->shape->e.data + field->offset)) !=
 		    (ssize_t)sizeof(v))
 			return ks_fail(errno, "%s: %s", w->f->path, strerror(errno));
 	}
