@@ -13,9 +13,7 @@ ks_metric_samples_free(struct ks_metric_samples *s)
 {
 	ks_metric_families_free(&s->families);
 	ks_buf_free(&s->labels);
-	ks_buf_free(&s->last_labels);
-	free(s->known.row);
-	free(s->last_known.row);
+	free(s->known);
 	ks_buf_free(&s->taken);
 	ks_buf_free(&s->states);
 	ks_table_free(&s->by_kstat);
@@ -30,16 +28,17 @@ void
 ks_metric_samples_again(struct ks_metric_samples *s)
 {
 	struct ks_metric_uses now = s->uses;
-	struct ks_metric_known known = s->known;
-	struct ks_buf labels = s->labels;
 
 	ks_metric_families_again(&s->families);
-	s->labels = s->last_labels;
-	s->last_labels = labels;
-	ks_buf_reset(&s->labels);
-	s->known = s->last_known;
-	s->last_known = known;
-	s->known.n = s->expected_row = 0;
+	/* Labels that were written anew leave the old ones behind: now and then all begin anew. */
+	if (s->nknown == 0 || s->not_known > s->nknown / 8 ||
+	    (s->least_labels > 0 && s->labels.len > 2 * s->least_labels)) {
+		ks_buf_reset(&s->labels);
+		s->nknown = s->least_labels = 0;
+	} else if (s->least_labels == 0) {
+		s->least_labels = s->labels.len;
+	}
+	s->expected_known = s->not_known = 0;
 	ks_table_clear(&s->by_kstat);
 	s->borders.layout.n = 0; /* the labels are gone */
 	s->n = s->kstats = 0;
@@ -100,6 +99,14 @@ ks_metric_samples_row(struct ks_metric_samples *s, hrtime_t crtime)
 	if (s->format == KS_METRIC_PROTOBUF)
 		ks_buf_add(&s->labels, &crtime, sizeof(crtime));
 	s->ksp_labels = (uint32_t)s->labels.len;
+}
+
+void
+ks_metric_samples_keep_row(struct ks_metric_samples *s, uint32_t labels)
+{
+	if (s->format == KS_METRIC_PROTOBUF)
+		s->labels.len -= sizeof(hrtime_t);
+	s->ksp_labels = labels;
 }
 
 hrtime_t

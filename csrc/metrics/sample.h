@@ -38,13 +38,8 @@ struct ks_metric_uses {
 struct ks_metric_labels {
 	uint64_t hash;
 	kid_t kid;
-	uint32_t labels, len; /* in the labels of its exposition */
+	uint32_t labels; /* their offset */
 	uint32_t texts;
-};
-
-struct ks_metric_known {
-	struct ks_metric_labels *row; /* owned */
-	size_t n, cap;
 };
 
 #define KS_METRIC_BORDERS 23 /* most buckets of a kstat2 histogram in the text formats, beside the last one */
@@ -74,9 +69,9 @@ struct ks_metric_samples {
 	bool is_again;                   /* it is worth while to note the uses */
 	struct ks_metric_uses uses, last; /* now, and of the exposition before, which most likely had the same */
 	size_t expected;                 /* number of the one of `last` that is likely to come next */
-	struct ks_metric_known known, last_known; /* the same of labels */
-	size_t expected_row;
-	struct ks_buf last_labels;
+	struct ks_metric_labels *known;  /* owned; labels that are there from one exposition to the next */
+	size_t nknown, known_cap, expected_known, not_known;
+	size_t least_labels;             /* bytes of labels, when all of them were new; 0: they are */
 	uint32_t *named;                 /* owned; families of the names of a table, see names.h */
 	size_t nnamed, named_cap;
 	/* The members below are about the kstat that is being added. */
@@ -116,6 +111,9 @@ int ks_metric_add_sample(struct ks_metric_samples *s, uint32_t family, uint64_t 
  * gethrtime(); 0: nobody knows.
  */
 void ks_metric_samples_row(struct ks_metric_samples *s, hrtime_t crtime);
+
+/* Gives the row labels that are there already. */
+void ks_metric_samples_keep_row(struct ks_metric_samples *s, uint32_t labels);
 
 /* Returns that, by where the labels begin; 0, too, if the format has no use for it. */
 hrtime_t ks_metric_crtime(const struct ks_metric_samples *s, uint32_t labels);
