@@ -14,19 +14,19 @@
 #include "model/key.h"
 #include "source/source.h"
 
-/* One kstat of the chain; clients see the first member. */
+/* One kstat of the chain; clients see the first member. A chain may have 100,000: what is small lies together. */
 struct ks_node {
 	kstat_t k;
 	struct ks_source *source;
-	size_t rank;               /* of the source in its chain: a name belongs to the lowest */
-	bool published;            /* its source knows by whom */
 	char *host;                /* owned: the machine that it is of, of several in a recording; else NULL */
-	bool hidden;               /* a source of lower rank has taken the name: it is about to be removed */
-	bool stranger;             /* Linux has no such kstat: its metadata are not looked for there again */
 	uint64_t cookie;
 	uint64_t seen;             /* number of the last scan that offered it */
 	struct ks_node *older, *newer; /* namesakes, in a ring: behind the newest comes the oldest */
 	uint32_t slot;             /* where ks_nodes.node has it */
+	uint8_t rank;              /* of the source in its chain: a name belongs to the lowest */
+	bool published;            /* its source knows by whom */
+	bool hidden;               /* a source of lower rank has taken the name: it is about to be removed */
+	bool stranger;             /* Linux has no such kstat: its metadata are not looked for there again */
 };
 
 /*

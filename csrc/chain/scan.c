@@ -172,7 +172,7 @@ scan_offer(struct ks_scan *base, const struct ks_offer *given)
 	node = ks_nodes_append(&chain->nodes, scan->source, &offer);
 	if (node == NULL)
 		return -1;
-	node->rank = scan->rank;
+	node->rank = (uint8_t)scan->rank;
 	node->seen = scan->number;
 	node->k.ks_resv = offer.published && !chain->only.plain;
 	/*
