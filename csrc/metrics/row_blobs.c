@@ -53,7 +53,7 @@ read_blob(struct ks_metric_blob_kind *kind, struct ks_seg_walk *w, const struct 
 
 		if (rc != 0)
 			return rc > 0 ? bytes : NULL;
-		w->file.buf.len = 0; /* what changes is copied anew */
+		w->piece.of = NULL; /* what changes is copied anew */
 	}
 	return ks_fail_null(EAGAIN, "a statsblob that changed all the time");
 }

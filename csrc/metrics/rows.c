@@ -491,7 +491,7 @@ add_histogram(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t o
 	struct ks_seg_kstat k;
 	struct ks_histstat h;
 	bool is_other;
-	int rc, used;
+	int rc;
 
 	if (kind == NULL || kind->ncolumns == 0)
 		return kind == NULL && errno == ENOMEM ? -1 : 0;
@@ -499,11 +499,7 @@ add_histogram(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t o
 	if (rc <= 0)
 		return rc;
 	ks_seg_kstat_set(&k, &kind->shape, e, offset);
-	used = ks_seg_counts_read(&x->walk.file, &k, entry + e->data, &h);
-	rc = used < 0 ? 0 : add_counts(kind, &h, s, is_other);
-	if (used != 0)
-		x->walk.file.buf.len = 0; /* it was used for the counts */
-	return rc;
+	return ks_seg_counts_read(&x->walk.file, &k, entry + e->data, &h) != 0 ? 0 : add_counts(kind, &h, s, is_other);
 }
 
 /* Adds a queue, by the names of its statistics as decoders have them. */
@@ -529,7 +525,6 @@ add_queue(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 		ks_record_free(&r);
 		return 0;
 	}
-	x->walk.file.buf.len = 0; /* it was used for the record */
 	memcpy(&io, r.fixed.data, sizeof(io));
 	ks_record_free(&r);
 	ksp.ks_data = &io;

@@ -373,18 +373,24 @@ is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char
 	    sums);
 }
 
-/* As copy_counts(). data: a copy of all of it, or NULL. */
+/* As copy_counts(). data: a copy of all of it, whose counts are taken where nothing was counted since then, or NULL. */
+static int
+find_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, const uint64_t **counts,
+    struct ks_hist_sums *sums)
+{
+	if (data == NULL || !is_current(f, k, data, sums))
+		return copy_counts(f, k, counts, sums);
+	*counts = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log));
+	return 1;
+}
+
 static int
 build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_record *r)
 {
 	const uint64_t *bucket;
 	struct ks_hist_sums sums;
-	int rc = 1;
+	int rc = find_counts(f, k, data, &bucket, &sums);
 
-	if (data != NULL && is_current(f, k, data, &sums))
-		bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log));
-	else
-		rc = copy_counts(f, k, &bucket, &sums);
 	if (rc <= 0)
 		return rc;
 	ks_histstat_add(r, &k->shape->hist, bucket, &sums);
@@ -404,18 +410,17 @@ build_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *da
 int
 ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_histstat *h)
 {
-	const uint64_t *bucket = (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log));
+	const uint64_t *bucket;
 	struct ks_hist_sums sums;
-	bool is_used = !is_current(f, k, data, &sums);
-	int rc = is_used ? 0 : 1;
+	int rc = 0;
 
 	for (int i = 0; rc == 0 && i < TRIES; i++)
-		rc = copy_counts(f, k, &bucket, &sums);
+		rc = find_counts(f, k, i == 0 ? data : NULL, &bucket, &sums);
 	if (rc > 0)
 		*h = (struct ks_histstat){ .layout = k->shape->hist, .buckets = (const char *)bucket, .n = k->shape->hist.n,
 			.has_sum = true, .sum = sums.sum, .min = sums.min, .max = sums.max,
 			.out_of_range = sums.out_of_range };
-	return rc <= 0 ? -1 : is_used;
+	return rc > 0 ? 0 : -1;
 }
 
 /* --- statsblobs -------------------------------------------------------------------------------------- */

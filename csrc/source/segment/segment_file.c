@@ -53,7 +53,33 @@ ks_seg_file_read(const struct ks_seg_file *f, void *to, size_t n, uint64_t offse
 /* --- pieces ------------------------------------------------------------------------------------ */
 
 #define LEAST_PIECE 4096u
-#define MOST_PIECE (256u << 10)
+#define MOST_PIECE (256u << 10) /* but for what is larger itself, */
+#define MOST_BYTES (1u << 20)   /* up to this */
+#define TRIES 3 /* copies of a piece whose entries change meanwhile; then what is there counts */
+
+static bool
+read_changes(const struct ks_seg_file *f, uint64_t *changes)
+{
+	return ks_seg_file_read(f, changes, sizeof(*changes), offsetof(struct ks_seg_header, changes));
+}
+
+/*
+ * Copies n bytes as the protocol of segment_layout.h wants it: the number of changes is the same and even before and
+ * after it, so that entries are as they were together.
+ */
+static bool
+copy_piece(const struct ks_seg_file *f, char *to, size_t n, uint64_t offset)
+{
+	uint64_t before, after;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!read_changes(f, &before) || !ks_seg_file_read(f, to, n, offset) || !read_changes(f, &after))
+			return false;
+		if (before == after && before % 2 == 0)
+			break;
+	}
+	return true;
+}
 
 /*
  * Copies the piece that begins with an offset and has n bytes at least: no more, where it does not follow the one
@@ -63,22 +89,23 @@ static bool
 take_piece(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
 {
 	struct ks_seg_piece *p = f->piece;
-	uint64_t used = atomic_load(&f->h.used);
+	uint64_t used = atomic_load(&f->h.used), from = offset / KS_SEG_ALIGN * KS_SEG_ALIGN;
 	bool follows = p->of == f && offset >= p->start && offset - p->start <= p->buf.len + LEAST_PIECE;
 
 	p->of = NULL;
 	p->size = !follows ? 0 : p->size < MOST_PIECE / 2 ? p->size * 2 + LEAST_PIECE : MOST_PIECE;
-	if (n > MOST_PIECE || offset > used || n > used - offset)
+	if (n > MOST_BYTES || offset > used || n > used - offset)
 		return false;
+	n += (size_t)(offset - from);
 	n = n > p->size ? n : p->size;
-	n = n < used - offset ? n : (size_t)(used - offset);
+	n = n < used - from ? n : (size_t)(used - from);
 	ks_buf_reset(&p->buf);
-	if (ks_buf_room(&p->buf, MOST_PIECE + KS_SEG_ALIGN) == NULL)
+	if (ks_buf_room(&p->buf, (n > MOST_PIECE ? n : MOST_PIECE) + KS_SEG_ALIGN) == NULL)
 		return false;
 	p->taken = gethrtime();
-	if (!ks_seg_file_read(f, ks_seg_aligned(&p->buf), n, offset))
+	if (!copy_piece(f, ks_seg_aligned(&p->buf), n, from))
 		return false;
-	*p = (struct ks_seg_piece){ f, walk, offset, p->size, p->taken, p->buf };
+	*p = (struct ks_seg_piece){ f, walk, from, p->size, p->taken, p->buf };
 	p->buf.len = n;
 	return true;
 }

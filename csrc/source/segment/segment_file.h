@@ -150,8 +150,8 @@ bool ks_seg_is_dormant(const struct ks_seg_file *f, const struct ks_seg_kstat *k
 int ks_seg_kstat_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, struct ks_record *r);
 
 /*
- * Reads the counts of a histogram. data: a copy of its data, whose counts are taken where nothing was counted since then;
- * else they are read into f->buf. 1 if they lie there, 0 if they lie in the copy, -1 if they cannot be read.
+ * Reads the counts of a histogram, which lie in f->buf then, or in data: a copy of its data, where nothing was counted
+ * since then. 0, or -1 with errno.
  */
 int ks_seg_counts_read(struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_histstat *h);
 

@@ -8,10 +8,6 @@
 #include "base/error.h"
 #include "provider/segment/directory.h"
 
-#define FIRST_PIECE 4096u
-#define MOST_PIECE (256u << 10)
-#define TRIES 3 /* copies of a piece whose entries change meanwhile; then what is there counts */
-
 int
 ks_seg_walk_open(struct ks_seg_walk *w, const char *path)
 {
@@ -25,7 +21,6 @@ ks_seg_walk_open(struct ks_seg_walk *w, const char *path)
 		return -1;
 	}
 	w->at = KS_SEG_HEADER;
-	w->piece = FIRST_PIECE;
 	return 0;
 }
 
@@ -33,60 +28,18 @@ void
 ks_seg_walk_close(struct ks_seg_walk *w)
 {
 	ks_seg_file_close(&w->file);
-}
-
-static bool
-read_changes(const struct ks_seg_walk *w, uint64_t *changes)
-{
-	return ks_seg_file_read(&w->file, changes, sizeof(*changes), offsetof(struct ks_seg_header, changes));
-}
-
-/* Copies n bytes from an offset into the buffer. */
-static bool
-copy_piece(struct ks_seg_walk *w, uint64_t offset, size_t n)
-{
-	uint64_t before, after;
-
-	ks_buf_reset(&w->file.buf);
-	if (ks_buf_room(&w->file.buf, n) == NULL) {
-		errno = ENOMEM;
-		return false;
-	}
-	for (int i = 0; i < TRIES; i++) {
-		if (!read_changes(w, &before) || !ks_seg_file_read(&w->file, w->file.buf.data, n, offset) ||
-		    !read_changes(w, &after))
-			return false;
-		if (before == after && before % 2 == 0)
-			break;
-	}
-	w->start = offset;
-	w->file.buf.len = n;
-	return true;
+	ks_buf_free(&w->piece.buf);
 }
 
 const char *
 ks_seg_walk_bytes(struct ks_seg_walk *w, uint64_t offset, size_t n)
 {
-	uint64_t used = atomic_load(&w->file.h.used), end = w->start + w->file.buf.len, from;
-	size_t size;
+	const char *bytes;
 
-	if (w->file.buf.len > 0 && offset >= w->start && n <= end - w->start &&
-	    offset - w->start <= end - w->start - n)
-		return w->file.buf.data + (offset - w->start);
-	from = offset / KS_SEG_ALIGN * KS_SEG_ALIGN;
-	if (n > used || offset > used - n)
-		return ks_fail_null(EINVAL, "%s: damaged at byte %llu: the file ends", w->file.path,
-		    (unsigned long long)offset);
-	w->piece = w->file.buf.len > 0 && offset >= w->start && offset <= end ? w->piece * 2 : FIRST_PIECE;
-	w->piece = w->piece < MOST_PIECE ? w->piece : MOST_PIECE;
-	size = offset - from + n > w->piece ? offset - from + n : w->piece;
-	if (size > used - from)
-		size = used - from;
-	if (!copy_piece(w, from, size)) {
-		w->file.buf.len = 0;
-		return ks_fail_null(errno != 0 ? errno : EIO, "%s: it cannot be read, or was cut off", w->file.path);
-	}
-	return w->file.buf.data + (offset - from);
+	w->file.piece = &w->piece; /* the walk may have been moved since it was opened */
+	bytes = ks_seg_piece_bytes(&w->file, 1, offset, n);
+	return bytes != NULL ? bytes : ks_fail_null(EIO, "%s: it ends before byte %llu, or cannot be read", w->file.path,
+	    (unsigned long long)(offset + n));
 }
 
 int

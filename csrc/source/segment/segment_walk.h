@@ -8,16 +8,10 @@
 
 #include "source/segment/segment_file.h"
 
-/*
- * A piece is copied as the protocol of segment_layout.h wants it: the number of changes is the same and even
- * before and after it, so that entries are as they were together. Where every entry is looked at, pieces
- * grow up to 256 KiB; where much is passed over, as the bytes of statsblobs are, they begin small again.
- */
 struct ks_seg_walk {
 	struct ks_seg_file file; /* its header is that of the beginning */
+	struct ks_seg_piece piece;
 	uint64_t at;             /* where the next entry starts */
-	uint64_t start;          /* of the piece, which is in file.buf */
-	size_t piece;            /* bytes that the next one has */
 };
 
 /* Opens a file for a walk. -1 with errno and a message. */
@@ -26,8 +20,8 @@ int ks_seg_walk_open(struct ks_seg_walk *w, const char *path);
 void ks_seg_walk_close(struct ks_seg_walk *w);
 
 /*
- * Returns n bytes of the file, a copy that is good until the next call of a function of the walk, as aligned
- * as in the file. NULL with errno and a message: the file does not have them.
+ * Returns n bytes of the file, a MiB at most, in a copy that is good until the next call of a function of the walk, as
+ * aligned as in the file. NULL with errno and a message: the file does not have them.
  */
 const char *ks_seg_walk_bytes(struct ks_seg_walk *w, uint64_t offset, size_t n);
 
