@@ -502,7 +502,7 @@ add_histogram(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t o
 	return ks_seg_counts_read(&x->walk.file, &k, entry + e->data, &h) != 0 ? 0 : add_counts(kind, &h, s, is_other);
 }
 
-/* Adds a queue, by the names of its statistics as decoders have them. */
+/* Adds a queue, as a kstat of a chain is added. */
 static int
 add_queue(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offset, struct ks_metric_samples *s)
 {
@@ -511,35 +511,22 @@ add_queue(struct ks_metric_rows *x, const struct ks_seg_entry *e, uint64_t offse
 	struct ks_seg_shape shape = { .e = *e };
 	struct ks_seg_kstat k;
 	struct ks_record r = { .ndata = 0 };
-	kstat_t ksp = { .ks_type = KSTAT_TYPE_IO, .ks_ndata = 1, .ks_data_size = sizeof(kstat_io_t) };
 	kstat_io_t io;
-	struct ks_cursor c;
-	struct ks_value v;
-	const char *stat;
+	kstat_t ksp = { .ks_type = KSTAT_TYPE_IO, .ks_ndata = 1, .ks_data = &io, .ks_data_size = sizeof(io) };
+	struct ks_values values = { .n = 0 };
 	int rc = 0;
 
 	shape.e.nfields = 0;
 	ks_seg_kstat_set(&k, &shape, e, offset);
-	if (group == NULL || ks_rec_size(sizeof(io)) > e->data_size ||
-	    ks_seg_kstat_read(&x->walk.file, &k, &r) != 0 || r.fixed.len != sizeof(io)) {
-		ks_record_free(&r);
-		return 0;
+	if (group != NULL && ks_rec_size(sizeof(io)) <= e->data_size && ks_seg_kstat_read(&x->walk.file, &k, &r) == 0 &&
+	    r.fixed.len == sizeof(io)) {
+		memcpy(&io, r.fixed.data, sizeof(io));
+		rc = ks_values_collect_stored(&values, &ksp);
+		if (rc == 0)
+			rc = ks_metric_samples_add_named(s, NULL, &ksp, &values, group);
 	}
-	memcpy(&io, r.fixed.data, sizeof(io));
+	ks_values_free(&values);
 	ks_record_free(&r);
-	ksp.ks_data = &io;
-	s->ksp_labels = 0;
-	for (ks_cursor_open(&c, &ksp); rc == 0 && ks_cursor_next(&c, &stat, &v); ) {
-		for (size_t i = 0; rc == 0 && i < group->n; i++) {
-			const struct ks_metric_name *name = &group->name[i];
-			const struct ks_meta *m = strcmp(name->stat, stat) == 0 ? ks_meta_of_model(&ksp, stat) : NULL;
-			uint32_t family = m != NULL ?
-			    ks_metric_named_family(&s->families, name->family, name->type, m->desc) : KS_NO_SLOT;
-
-			if (family != KS_NO_SLOT)
-				rc = ks_metric_add_sample(s, family, 1, name->per, KS_PART_VALUE, 0, &v);
-		}
-	}
 	return rc;
 }
 

@@ -210,6 +210,6 @@ ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const ksta
 	s->ksp = ksp;
 	s->values = values;
 	s->kstats++;
-	ks_metric_samples_row(s, s->format == KS_METRIC_PROTOBUF && ks_chain_has_gethrtime(kc, ksp) ? ksp->ks_crtime :
+	ks_metric_samples_row(s, s->format == KS_METRIC_PROTOBUF && kc != NULL && ks_chain_has_gethrtime(kc, ksp) ? ksp->ks_crtime :
 	    0);
 }

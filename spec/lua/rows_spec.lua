@@ -67,6 +67,18 @@ took_seconds_count{who="a\"b"} 1
       io.write(text, rows, " rows\n")]]))
   end)
 
+  it("may be a queue alone", function()
+    assert.equal("# TYPE pool_done_total counter\n# HELP pool_done_total read operations\npool_done_total 1\n" ..
+      "# TYPE pool_waiting gauge\n# HELP pool_waiting requests waiting\npool_waiting 1\n", lua([[
+      local queue = assert(pub:io({ name = "pool", class = "queue" }))
+      queue:enter()
+      queue:finish(queue:start(queue:enter()), "read", 100)
+      names = core.metric_names({ { selector = core.selector_of("", "queue"), labels = {}, names = {
+        { family = "pool_done", stat = "reads", type = "counter" },
+        { family = "pool_waiting", stat = "wcnt", type = "gauge" } } } })
+      io.write((render()))]]))
+  end)
+
   it("are shown without a distribution over which somebody wrote", function()
     assert.equal("1 0 1 3", lua([[row("one", "a", 1, 15)
       row("two", "b", 1, 15)

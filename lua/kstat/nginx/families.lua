@@ -106,10 +106,10 @@ local function own(server, groups)
 end
 
 local function queue(name)
-  return list():add(name .. "_waiting", "wcnt", "gauge"):add(name .. "_active", "rcnt", "gauge")
-    :add(name .. "_done", "reads", "counter"):add(name .. "_bytes", "nread", "counter")
+  return list():add(name .. "_bytes", "nread", "counter"):add(name .. "_done", "reads", "counter")
     :add(name .. "_waiting_seconds", "wlentime", "counter", "", 1e9)
     :add(name .. "_active_seconds", "rlentime", "counter", "", 1e9)
+    :add(name .. "_waiting", "wcnt", "gauge"):add(name .. "_active", "rcnt", "gauge")
 end
 
 -- The classes whose rows count as rows of labels.
