@@ -1,5 +1,5 @@
-/* carry.c - see carry.h. SPDX-License-Identifier: MIT */
-#include "chain/carry.h"
+/* carry.c - see sample.h. SPDX-License-Identifier: MIT */
+#include "chain/sample.h"
 
 #include <errno.h>
 #include <string.h>

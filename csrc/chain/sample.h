@@ -33,7 +33,7 @@ struct ks_sample {
 	kid_t next_kid;      /* all kstats that the chain had when it was made have lower IDs */
 	struct ks_table index; /* the first of each module, instance and name */
 	struct ks_table later; /* by kid, the others: a capture may hold several of one name */
-	struct ks_sample *left; /* owned, of what a step begins with: what left within it, as it was last; see carry.h */
+	struct ks_sample *left; /* owned, of what a step begins with: what left within it, as it was last; see below */
 	bool carried;           /* ks_sample_carry() made it */
 };
 
@@ -100,5 +100,18 @@ bool ks_value_delta(const struct ks_value *prev, const struct ks_value *now, boo
 
 /* A number as a double, times in seconds; false for everything else. */
 bool ks_value_number(const struct ks_value *v, double *number);
+
+/* --- carry.c: steps of the past ------------------------------------------------------------------------- */
+
+/*
+ * What a step begins with that has reached the sample `now`, at which the chain is; `before` is the sample before that,
+ * and `begin` what the step began with so far. The difference from what is returned to any later sample is the sum of the
+ * differences from one sample to the next: where a counter began anew or fell between the two, or nothing is counted
+ * between them (is_cut), the counters of the new begin are those of `now` less what was counted until then, and its
+ * times are as far before it as was recorded. What left and comes again has counted what it had when it left; `begin`
+ * notes it. `begin` itself if it serves. A statsblob that began anew counts from there. NULL with errno ENOMEM.
+ */
+struct ks_sample *ks_sample_carry(kstat_ctl_t *kc, struct ks_sample *begin, const struct ks_sample *before,
+    const struct ks_sample *now, bool is_cut);
 
 #endif

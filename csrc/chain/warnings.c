@@ -1,5 +1,4 @@
-/* warnings.c - see warnings.h. SPDX-License-Identifier: MIT */
-#include "chain/warnings.h"
+/* warnings.c - see handle.h. SPDX-License-Identifier: MIT */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* write.c - see write.h. SPDX-License-Identifier: MIT */
-#include "chain/write.h"
+/* write.c - see values.h. SPDX-License-Identifier: MIT */
+#include "chain/values.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/write.h"
+#include "chain/values.h"
 #include "lua/core.h"
 #include "lua/error.h"
 #include "lua/types.h"

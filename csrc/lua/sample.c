@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "chain/carry.h"
 #include "chain/chain.h"
 #include "lua/core.h"
 #include "lua/error.h"
@@ -138,7 +137,7 @@ sample_add(lua_State *L)
 
 /*
  * carry(begin, before, now, is_cut) -> what a step begins with that has reached `now` | nil, message, errno. See
- * chain/carry.h.
+ * chain/sample.h.
  */
 static int
 sample_carry(lua_State *L)

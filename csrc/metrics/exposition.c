@@ -14,7 +14,6 @@
 #include "chain/chain.h"
 #include "chain/selection.h"
 #include "chain/values.h"
-#include "metrics/kstat_samples.h"
 #include "metrics/rows.h"
 #include "metrics/sample.h"
 

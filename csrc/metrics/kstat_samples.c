@@ -1,5 +1,5 @@
-/* kstat_samples.c - see kstat_samples.h. SPDX-License-Identifier: MIT */
-#include "metrics/kstat_samples.h"
+/* kstat_samples.c - see sample.h. SPDX-License-Identifier: MIT */
+#include "metrics/sample.h"
 
 #include <stdio.h>
 #include <string.h>

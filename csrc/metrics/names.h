@@ -73,7 +73,7 @@ bool ks_metric_group_names(const struct ks_metric_group *group, const char *stat
 /* Whether the labels that are from the header of a kstat let it be in the group. */
 bool ks_metric_group_wants(const struct ks_metric_group *group, const kstat_t *ksp);
 
-/* As ks_metric_samples_add() of kstat_samples.h, by the names of a group that the kstat is in. */
+/* As ks_metric_samples_add() of sample.h, by the names of a group that the kstat is in. */
 int ks_metric_samples_add_named(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values, const struct ks_metric_group *group);
 

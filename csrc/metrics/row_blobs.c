@@ -1,5 +1,5 @@
-/* row_blobs.c - see row_blobs.h. SPDX-License-Identifier: MIT */
-#include "metrics/row_blobs.h"
+/* row_blobs.c - see rows.h. SPDX-License-Identifier: MIT */
+#include "metrics/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * sample.h - samples of metrics: a family, labels and a value each. What becomes one is up to kstat_samples.h,
+ * sample.h - samples of metrics: a family, labels and a value each. What becomes one is up to kstat_samples.c,
  * names.h and rows.h. SPDX-License-Identifier: MIT
  */
 #ifndef METRICS_SAMPLE_H
@@ -142,5 +142,15 @@ ks_metric_is_negative(const struct ks_value *v)
 {
 	return v->kind == KS_VALUE_DOUBLE ? !(v->d >= 0) : v->kind != KS_VALUE_U64 && v->i64 < 0;
 }
+
+/* --- kstats by our own rules, kstat_samples.c ------------------------------------------------------------- */
+
+/*
+ * Adds the samples of a kstat of the chain, of these of its values. Texts are labels of all of them, and those that
+ * are states of kstat_MODULE_info alone. 0, or -1 with errno
+ * ENOMEM.
+ */
+int ks_metric_samples_add(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
+    const struct ks_values *values);
 
 #endif

@@ -15,7 +15,7 @@ ks_dist_count(const struct kstat_hist *d, uint32_t i)
 {
 	uint64_t now = i < d->n ? ks_ints_at(d->now, i) : 0, before = i < d->nbefore ? ks_ints_at(d->before, i) : 0;
 
-	/* What a step of the past begins with (chain/carry.h) may be less than nothing. */
+	/* What a step of the past begins with (chain/sample.h) may be less than nothing. */
 	return now - before < (uint64_t)1 << 63 ? now - before : 0;
 }
 

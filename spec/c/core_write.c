@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "chain/chain.h"
-#include "chain/write.h"
+#include "chain/values.h"
 #include "source/source.h"
 
 struct writable {
