@@ -42,7 +42,7 @@ struct ks_exposition {
 	size_t group, read;      /* which of these is being read, and how many kstats of it were */
 	struct turn *turn;       /* owned; one for each kstat of each selection */
 	size_t nturns, group_at; /* the first one of the group */
-	bool by_kid;             /* published kstats are read in the order in which they came into the chain */
+	bool by_kid;             /* published kstats are read in the order in which they came: that says nothing else */
 	size_t most, left_out;   /* samples of published kstats, 0: any number; kstats that were left out */
 	size_t of_machine;       /* samples of others */
 	bool published;          /* of the two passes, the second: published kstats are added */
@@ -255,7 +255,8 @@ ks_exposition_again(struct ks_exposition *x)
 {
 	bool same = x->kc->kc_chain_id == x->chain_id;
 
-	x->by_kid = same && x->ended && x->left_out == 0 && !ks_chain_is_replay(x->kc);
+	x->by_kid = same && x->ended && x->groups == NULL && x->left_out == 0 && !ks_chain_is_replay(x->kc) &&
+	    !ks_metric_families_moved(&x->s.families);
 	if (same && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW) {
 		ks_metric_samples_again(&x->s);
 	} else {

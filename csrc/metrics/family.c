@@ -20,6 +20,16 @@ ks_metric_families_free(struct ks_metric_families *f)
 	*f = (struct ks_metric_families){ .n = 0 };
 }
 
+bool
+ks_metric_families_moved(const struct ks_metric_families *f)
+{
+	for (size_t i = 0; i < f->nstats; i++) {
+		if (f->stat[i].family != f->stat[i].first_family)
+			return true;
+	}
+	return false;
+}
+
 void
 ks_metric_families_again(struct ks_metric_families *f)
 {

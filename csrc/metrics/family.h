@@ -62,6 +62,9 @@ struct ks_metric_families {
 
 void ks_metric_families_free(struct ks_metric_families *f);
 
+/* Whether a statistic has another family than at first, so that it matters which kstat comes when. */
+bool ks_metric_families_moved(const struct ks_metric_families *f);
+
 /*
  * Begins again with kstat 1, and keeps what is known of statistics: the same kstats get the same families as before.
  */

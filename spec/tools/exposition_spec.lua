@@ -383,6 +383,7 @@ local function add(name, ...)
   end
   return assert(pub:named({ module = "mod", name = name, shards = 1, statistics = statistics }))
 end
+add("z", "in_pkts")
 add("a", "in_pkts")
 add("b", "InPkts")
 local both = add("c", "InPkts", "in_pkts", "In-Pkts")
