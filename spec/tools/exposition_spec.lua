@@ -388,8 +388,8 @@ add("a", "in_pkts")
 add("b", "InPkts")
 local both = add("c", "InPkts", "in_pkts", "In-Pkts")
 add("d", "In-Pkts", "other")
-local place = assert(pub:named({ module = "mod", name = "e", shards = 1, statistics = { { name = "at", type = "string", value = "somewhere" },
-  { name = "jobs" } } }))
+local place = assert(pub:named({ module = "mod", name = "e", shards = 1, statistics = {
+  { name = "at", type = "string", value = "somewhere" }, { name = "jobs" } } }))
 local ks = assert(kstat.open())
 local kept = assert(core.exposition(ks, {}, "openmetrics", true))
 local function check(what)

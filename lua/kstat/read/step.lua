@@ -2,7 +2,7 @@
 --
 -- A step begins with the sample that the one before it ended with, or with the first one behind a gap, and ends with
 -- the last one of its time. What was counted is the sum over the intervals between the samples, each of which belongs
--- to the step that its middle lies in: where something began anew or nothing was recorded, csrc/chain/sample.h makes the
+-- to the step that its middle lies in: where something began anew or nothing was recorded, csrc/chain/carry.c makes the
 -- sample that the step is said to begin with. Steps are counted from the time that was asked for, else from the first
 -- sample; hours and days are those of local clocks, unless the time that was asked for begins within one.
 -- @module kstat.read.step
