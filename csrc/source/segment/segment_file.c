@@ -83,14 +83,16 @@ copy_piece(const struct ks_seg_file *f, char *to, size_t n, uint64_t offset)
 
 /*
  * Copies the piece that begins with an offset and has n bytes at least: no more, where it does not follow the one
- * before, for whoever reads in another order gains nothing. False: it cannot be copied, or n is too much.
+ * before, for whoever reads in another order gains nothing, or where little of that was asked for, for strangers may
+ * lay out a GiB with few kstats in it. False: it cannot be copied, or n is too much.
  */
 static bool
 take_piece(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
 {
 	struct ks_seg_piece *p = f->piece;
 	uint64_t used = atomic_load(&f->h.used), from = offset / KS_SEG_ALIGN * KS_SEG_ALIGN;
-	bool follows = p->of == f && offset >= p->start && offset - p->start <= p->buf.len + LEAST_PIECE;
+	bool follows = p->of == f && offset >= p->start && offset - p->start <= p->buf.len + LEAST_PIECE &&
+	    p->served >= p->buf.len / 8;
 
 	p->of = NULL;
 	p->size = !follows ? 0 : p->size < MOST_PIECE / 2 ? p->size * 2 + LEAST_PIECE : MOST_PIECE;
@@ -105,7 +107,7 @@ take_piece(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t n)
 	p->taken = gethrtime();
 	if (!copy_piece(f, ks_seg_aligned(&p->buf), n, from))
 		return false;
-	*p = (struct ks_seg_piece){ f, walk, from, p->size, p->taken, p->buf };
+	*p = (struct ks_seg_piece){ f, walk, from, p->size, 0, p->taken, p->buf };
 	p->buf.len = n;
 	return true;
 }
@@ -118,6 +120,7 @@ ks_seg_piece_bytes(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t
 	if (p == NULL || ((p->of != f || p->walk != walk || offset < p->start || n > p->buf.len ||
 	    offset - p->start > p->buf.len - n) && !take_piece(f, walk, offset, n)))
 		return NULL;
+	p->served += n;
 	return ks_seg_aligned(&p->buf) + (offset - p->start);
 }
 

@@ -60,7 +60,8 @@ struct ks_seg_piece {
 	const struct ks_seg_file *of; /* NULL: there is none */
 	uint64_t walk;
 	uint64_t start;  /* its offset in the file, a multiple of KS_SEG_ALIGN */
-	size_t size;     /* of the next one: it grows where pieces follow one another */
+	size_t size;     /* of the next one: it grows where pieces follow one another, */
+	size_t served;   /* and as many bytes of them are asked for as to be worth it */
 	hrtime_t taken;  /* before it was copied */
 	struct ks_buf buf;
 };
