@@ -181,3 +181,29 @@ describe("cpu_info", function()
     assert.is_nil(d.kstat["cpu:0:sys"])
   end)
 end)
+
+describe("a CPU that is taken away", function()
+  it("is not counted on its chip, where the kernel does not say how many there are", function()
+    local dir = tree_with("cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\n\nprocessor\t: 1\nBogoMIPS\t: 50\n")
+    local cpus = dir .. "/sys/devices/system/cpu/"
+    for cpu = 0, 1 do
+      run.shell(("mkdir -p %scpu%d/topology"):format(cpus, cpu))
+      run.write_file(("%scpu%d/topology/core_id"):format(cpus, cpu), cpu .. "\n")
+      run.write_file(("%scpu%d/topology/physical_package_id"):format(cpus, cpu), "0\n")
+    end
+    local ks = assert(kstat.open({ proc = dir .. "/proc", sys = dir .. "/sys", only = "cpu_info" }))
+    local late = assert(kstat.open({ proc = dir .. "/proc", sys = dir .. "/sys", only = "cpu_info" }))
+    assert.equal(2, ks:lookup("cpu_info", 0, "cpu_info0"):get("ncpu_per_chip"))
+    for _, file in ipairs({ "present", "online" }) do
+      run.write_file(cpus .. file, "0\n")
+    end
+    run.write_file(dir .. "/proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 50\n")
+    run.shell(("sed -i /^cpu1/d %s/proc/stat"):format(dir))
+    for _, chain in ipairs({ ks, late }) do -- one of them has not read it before
+      chain:update()
+      assert.equal(1, chain:lookup("cpu_info", 0, "cpu_info0"):get("ncpu_per_chip"))
+      assert.is_nil(chain:lookup("cpu_info", 1, "cpu_info1"))
+    end
+    run.remove_directory(dir)
+  end)
+end)

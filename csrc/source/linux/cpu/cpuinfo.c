@@ -229,9 +229,13 @@ static void
 count_chips(struct ks_units *units)
 {
 	for (uint32_t u = 0; u < units->n; u++) {
-		struct ks_cpu_facts *facts = &ks_cpu_of(&units->v[u])->facts;
+		struct ks_cpu *cpu = ks_cpu_of(&units->v[u]);
+		struct ks_cpu_facts *facts;
 		uint64_t last = UINT64_MAX;
 
+		if (!units->v[u].alive)
+			continue;
+		facts = &cpu->facts;
 		facts->ncpu = facts->ncore = 0;
 		for (uint32_t i = 0; facts->has_chip && facts->has_core && i < units->n; i++) {
 			const struct ks_cpu *other = ks_cpu_of(&units->v[i]);
@@ -530,6 +534,7 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	static const uint8_t fields_of[N_COUNT] = { [N_FAMILY] = I_FAMILY, [N_MODEL] = I_MODEL,
 		[N_STEPPING] = I_STEPPING, [N_CHIP] = I_CHIP_ID, [N_CORE] = I_PKG_CORE_ID, [N_NCPU] = I_NCPU,
 		[N_NCORE] = I_NCORE };
+	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
 	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_image *im = ks_linux_try(lx, &cpuinfo_file);
 	struct ks_values vals = { .have = 0 };
@@ -542,9 +547,9 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		read_facts(lx, unit, &cpu->facts);
 	if (im != NULL && s->cpuinfo_seq != im->seq)
 		parse_cpuinfo(lx, im);
-	if (s->cpuinfo_cpus != lx->sub[KS_SUB_cpu].units.n)
+	if (s->cpuinfo_cpus != cpus->n - cpus->dead)
 		number_cores(lx, im);
-	s->cpuinfo_cpus = lx->sub[KS_SUB_cpu].units.n;
+	s->cpuinfo_cpus = cpus->n - cpus->dead;
 	if (im != NULL && cpu->info.seq == im->seq)
 		parse_block(&t, ks_line_text(im, &cpu->info));
 
