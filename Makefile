@@ -383,7 +383,10 @@ $(BUILD)/fuzz/obj/libkstat.a: $(LIB_SRC) $(shell find csrc -name '*.h')
 $(FUZZ_BIN): $(BUILD)/fuzz/%: spec/fuzz/%.c $(BUILD)/fuzz/obj/libkstat.a
 	$(call QUIET,CC) $(CLANG) $(CPP_ALL) $(C_ALL) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< \
 	    $(FUZZ_WRAP:%=-Wl,--wrap=%) $(BUILD)/fuzz/obj/libkstat.a $(LIB_LIBS)
-$(BUILD)/fuzz/linux: FUZZ_WRAP := openat ks_linux_subsystem ks_linux_choose ks_linux_image
+MEMORY_CALLS := open openat close read pread faccessat fstatat fstat fstatfs readlinkat fdopendir readdir closedir dirfd \
+                inotify_add_watch
+$(BUILD)/fuzz/linux: FUZZ_WRAP := $(MEMORY_CALLS) ks_linux_subsystem ks_linux_choose ks_linux_image \
+    $(foreach cmp,cmp1 cmp4 cmp8 const_cmp1 const_cmp4 const_cmp8,__sanitizer_cov_trace_$(cmp))
 # What libFuzzer knows of the frequency of 30,000 features takes longer than a run.
 $(BUILD)/fuzz/linux.run: FUZZ_OPTIONS := -entropic=0
 FUZZ_RUNS := $(FUZZ_BIN:=.run)

@@ -3,10 +3,13 @@
  * of a thread's stat and of fdinfo, with lines "%%" in between. Whatever they are, listing and reading must end and stay inside
  * memory. SPDX-License-Identifier: MIT
  */
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "chain/chain.h"
 #include "select/selector.h"
@@ -18,6 +21,29 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct ks_selector processes, threads, gpus;
+static char root[64];
+
+static void
+make_root(void)
+{
+	(void)snprintf(root, sizeof(root), "/dev/shm/kstat-fuzz.XXXXXX");
+	check(mkdtemp(root) != NULL, root);
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static void
+remove_root(void)
+{
+	(void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
 
 static void
 clean_up(void)
@@ -65,7 +91,7 @@ static void
 read_all(kstat_ctl_t *kc)
 {
 	for (kstat_t *k = kc->kc_chain; k != NULL; k = k->ks_next)
-		read_one(kc, k);
+		read_one(kc, k, true);
 	while (ks_chain_warning(kc) != NULL)
 		;
 }
