@@ -98,10 +98,12 @@ local function show(what, given)
       running.warn("what was chosen is not kept: " .. why)
     end
   end
+  local bad = 0
   for _, ks in ipairs(chains) do
     running.warnings(ks) -- those that nobody could see below the screen
+    bad = run ~= top.run and core.chain_methods.damaged(ks) and 3 or bad
   end
-  return ok and 0 or status == 2 and wrong(message) or running.stop(status or 3, message)
+  return ok and bad or status == 2 and wrong(message) or running.stop(status or 3, message)
 end
 
 -- --- reports of scripts -----------------------------------------------------------------------------
