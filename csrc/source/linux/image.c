@@ -203,6 +203,14 @@ ks_note_fault(const struct ks_dir *dir, int err)
 		*dir->lack = err;
 }
 
+void
+ks_note_look(const struct ks_dir *dir, int err)
+{
+	if (dir->lack != NULL && *dir->lack == 0 && err == EACCES)
+		*dir->lack = err;
+	ks_note_fault(dir, err);
+}
+
 int
 ks_open_at(int dir, const char *path, int flags)
 {
@@ -359,7 +367,7 @@ ks_dir_exists(const struct ks_dir *dir)
 {
 	if (dir->fd >= 0 && faccessat(dir->fd, dir->below != NULL ? dir->below : ".", F_OK, 0) == 0)
 		return true;
-	ks_note_fault(dir, errno);
+	ks_note_look(dir, errno);
 	return false;
 }
 

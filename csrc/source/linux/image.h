@@ -179,6 +179,9 @@ void ks_note_lack(const struct ks_dir *dir, int err);
 /* As that, and an error of input and output, too: for calls that have none on a healthy machine, as looking does. */
 void ks_note_fault(const struct ks_dir *dir, int err);
 
+/* As that, and a permission that is missing, too: a look needs none but of the directories above. */
+void ks_note_look(const struct ks_dir *dir, int err);
+
 /* openat() with O_CLOEXEC, again where a signal interrupts it, as it does below a mount of lxcfs. */
 int ks_open_at(int dir, const char *path, int flags);
 

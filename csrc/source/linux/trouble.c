@@ -189,6 +189,6 @@ ks_linux_trouble(struct ks_source *src, bool *is_lack)
 			return describe_odd(lx, t->root, t->path, t->line);
 		}
 	}
-	*is_lack = lx->lack != 0;
+	*is_lack = lx->lack != 0 && lx->lack != EACCES;
 	return describe_lack(lx);
 }

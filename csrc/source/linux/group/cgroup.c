@@ -133,7 +133,7 @@ parts_of(const struct walk *w, int at, const char *name, int *known)
 		if (faccessat(at, path, F_OK, 0) == 0)
 			found |= (uint16_t)(1u << files[i].part);
 		else
-			ks_note_fault(&h->dir, errno);
+			ks_note_look(&h->dir, errno);
 	}
 	*known = found;
 	return found;
@@ -192,9 +192,10 @@ walk_entries(struct walk *w, size_t len, int fd, int depth)
 	const struct dirent *e;
 	int rc = 0, known = -1;
 
+	note(w, dir == NULL ? errno : 0);
 	if (dir == NULL) {
 		(void)close(fd);
-		return -1;
+		return 0;
 	}
 	while (rc == 0 && (e = ks_linux_next_entry(w->lx, dir)) != NULL) {
 		size_t n = strlen(e->d_name);
@@ -227,7 +228,7 @@ walk_directory(struct walk *w, size_t len, int at, const char *name, int depth, 
 		w->gs->unwatchable = true;
 	}
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		ks_note_fault(&h->dir, errno);
+		ks_note_look(&h->dir, errno);
 		return 0; /* groups come and go at any time */
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -237,7 +238,8 @@ walk_directory(struct walk *w, size_t len, int at, const char *name, int depth, 
 	if (depth == 0 || (h->exact && st.st_nlink == 2))
 		return 0;
 	fd = ks_open_at(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	note(w, fd < 0 ? errno : 0);
+	if (fd < 0)
+		note(w, errno);
 	return fd < 0 ? 0 : walk_entries(w, len, fd, depth - 1);
 }
 
