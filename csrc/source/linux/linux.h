@@ -375,6 +375,9 @@ bool ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path
  */
 int ks_linux_scan_files(struct ks_linux *lx, size_t sub);
 
+/* Ends a scan that is not repeated, unless for a lack (lx->lack, which was 0 at its begin and `before` until then). */
+void ks_linux_scanned(struct ks_linux *lx, struct ks_units *units, int before);
+
 /* --- trouble.c: warnings. Each file is named once, and again if it was well in between. ---------------- */
 
 /* Notes how an attempt to read a file or a directory ended: 0, or an errno, of which the user is warned. */

@@ -357,6 +357,7 @@ add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 {
 	char key[24];
 	int len = snprintf(key, sizeof(key), "%llu", (unsigned long long)number);
+	uint16_t kinds = 1u << PART_INFO;
 	bool is_new;
 	struct ks_unit *unit = ks_units_see(units, key, (size_t)len, 0, &is_new);
 	struct ks_cpu *cpu;
@@ -375,17 +376,18 @@ add_cpu(struct ks_linux *lx, struct ks_units *units, uint64_t number, bool onlin
 		(void)snprintf(unit->name, sizeof(unit->name), "CPU %s", key);
 	}
 	cpu = unit->extra;
-	if (!is_new && cpu->online == online)
-		return 0;
-	cpu->online = online;
-	cpu->since = units->scanned ? ks_time_of_day() / KS_NANOSEC : 0;
-	units->changed = true;
-	unit->parts = 1u << PART_INFO;
 	if (online && ks_cpu_state_of(lx)->has_stat) {
-		unit->parts |= 1u << PART_SYS | 1u << PART_VM | 1u << PART_STAT | 1u << PART_TIME;
+		kinds |= 1u << PART_SYS | 1u << PART_VM | 1u << PART_STAT | 1u << PART_TIME;
 		if (ks_cpu_state_of(lx)->has_schedstat)
-			unit->parts |= 1u << PART_SCHED;
+			kinds |= 1u << PART_SCHED;
 	}
+	if (!is_new && cpu->online == online && (kinds & ~unit->parts) == 0)
+		return 0;
+	if (is_new || cpu->online != online)
+		cpu->since = units->scanned ? ks_time_of_day() / KS_NANOSEC : 0;
+	cpu->online = online;
+	units->changed = true;
+	unit->parts = kinds;
 	return 0;
 }
 
@@ -468,17 +470,20 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	const struct ks_image *im = NULL;
 	uint64_t hash = 0;
 	char present[4096];
-	int rc = 0, n;
+	int rc = 0, lack = lx->lack, n;
 
 	if (units->scanned && kernel && (lx->settled || (!lx->counts_events && are_the_same(lx))))
 		return 0;
+	lx->lack = 0;
 	/* The running kernel's list is cheaper than /proc/stat; recorded trees may not agree. */
 	if (kernel)
 		im = ks_linux_try(lx, &online_file);
 	if (im != NULL) {
 		hash = ks_hash_bytes(KS_HASH_INIT, im->data, im->len);
-		if (units->scanned && hash == s->online_hash)
+		if (units->scanned && hash == s->online_hash) {
+			lx->lack = lack;
 			return 0;
+		}
 		begin(lx, units, true);
 		rc = add_list(lx, units, im->data, im->len, true);
 	} else {
@@ -497,6 +502,7 @@ scan_cpus(struct ks_linux *lx, struct ks_units *units)
 	rc = ks_units_end(units);
 	s->online = count_online(units);
 	s->online_hash = hash;
+	ks_linux_scanned(lx, units, lack);
 	return rc;
 }
 
