@@ -41,6 +41,27 @@ describe("a command in which one call fails", function()
       assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "10 -E EINTR", "kstat -p cgroup").out)
     end)
 
+  it("says what it is that failed, and that something is missing, by its status, too", function()
+    if asan and asan ~= "" then
+      return pending("the sanitizer has an allocator of its own")
+    end
+    assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "19 -E EIO", "kstat -q cgroup:::").out)
+    assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "96 -E EIO -s", "kstatlua top -b 0.05 1").out)
+    assert.matches("^%d+ calls tried, 0 wrong", sweep(tree, "54 -E EACCES -s", "kstatlua top -b 0.05 1").out)
+  end)
+
+  it("has all again as soon as calls do not fail any more, if it goes on, and leaves what can be read", function()
+    if asan and asan ~= "" then
+      return pending("the sanitizer has an allocator of its own")
+    end
+    local function sweep_of(every, wrapper, command)
+      return run.shell(("export LC_ALL=C TZ=UTC; %s %s/spec/sweep -e %s -w %s/spec/fail.so spec/sweep/%s %s/%s"):format(
+        tree, run.build, every, run.build, wrapper, run.bin, command)).out
+    end
+    assert.matches("^%d+ calls tried, 0 wrong", sweep_of("70 -E EMFILE", "scrape @", "kstatlua exporter"))
+    assert.matches("^%d+ calls tried, 0 wrong", sweep_of("20 -E ENOSPC", "recorded", "kstatlua record"))
+  end)
+
   it("ends with a line and the status 3 where memory stays short, from the first request on", function()
     if asan and asan ~= "" then
       return pending("the sanitizer has an allocator of its own")

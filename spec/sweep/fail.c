@@ -2,7 +2,7 @@
  * fail.c - a library to be preloaded into a program, in which it lets one call fail. It counts the requests for
  * memory and the system calls of the program, from the begin of main() on, and lets the call number $FAIL_AT fail.
  * With $FAIL_ON it lets all requests for memory fail from there on, and nothing else.
- * $FAIL_ERRNO is the error of system calls, in place of one that each of them may have.
+ * $FAIL_ERRNO is the error of system calls, in place of one that each of them may have; only these are counted then.
  * With $FAIL_TRACE it prints on standard error who called. $FAIL_FD is the descriptor of a file with room for
  * struct fail_report, in which it reports. sweep.c is the program that tries all numbers.
  * SPDX-License-Identifier: MIT
@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -48,13 +49,28 @@ trace(void)
 	inside = false;
 }
 
+/* Whether an error is one that a call may have: memory has none of $FAIL_ERRNO, and a disk is full for who writes. */
+static bool
+may_fail(const char *name)
+{
+	static const char *const writing[] = { "write", "mkdir", "mkstemp", "rename", "link", "allocate", "truncate" };
+
+	if (error_of_all == 0)
+		return true;
+	for (size_t i = 0; error_of_all == ENOSPC && i < sizeof(writing) / sizeof(writing[0]); i++) {
+		if (strstr(name, writing[i]) != NULL && strncmp(name, "read", 4) != 0)
+			return true;
+	}
+	return error_of_all != ENOSPC && strstr(name, "alloc") == NULL;
+}
+
 /* Counts a call; true, with errno, if it is the one that fails. */
 static bool
 fails(const char *name, int err)
 {
 	unsigned long call;
 
-	if (report == NULL || inside)
+	if (report == NULL || inside || !may_fail(name))
 		return false;
 	call = atomic_fetch_add(&report->calls, 1) + 1;
 	if (goes_on ? fail_at == 0 || call < fail_at || strstr(name, "alloc") == NULL : call != fail_at)
@@ -63,7 +79,7 @@ fails(const char *name, int err)
 		report->name[i] = name[i];
 	if (traces)
 		trace();
-	errno = error_of_all != 0 && strstr(name, "alloc") == NULL ? error_of_all : err;
+	errno = error_of_all != 0 ? error_of_all : err;
 	return true;
 }
 
@@ -149,6 +165,8 @@ posix_memalign(void **p, size_t alignment, size_t size)
 		return next args; \
 	}
 
+#define MAKES(flags) (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE)
+
 /* open() and openat(), whose mode is there only sometimes. */
 #define OPEN_CALL(name, params, args) \
 	PUBLIC int name params \
@@ -156,12 +174,12 @@ posix_memalign(void **p, size_t alignment, size_t size)
 		static int (*next) params; \
 		mode_t mode = 0; \
 		va_list ap; \
-		if ((flags & (O_CREAT | O_TMPFILE)) != 0) { \
+		if (MAKES(flags)) { \
 			va_start(ap, flags); \
 			mode = va_arg(ap, mode_t); \
 			va_end(ap); \
 		} \
-		if (fails(#name, EMFILE)) \
+		if (fails(MAKES(flags) ? #name " to write" : #name, EMFILE)) \
 			return -1; \
 		if (next == NULL) { \
 			inside = true; \
@@ -205,6 +223,15 @@ CALL(int, unlink, EIO, -1, (const char *path), (path))
 CALL(int, unlinkat, EIO, -1, (int dir, const char *path, int flags), (dir, path, flags))
 CALL(int, flock, ENOLCK, -1, (int fd, int how), (fd, how))
 CALL(int, socket, EMFILE, -1, (int domain, int type, int protocol), (domain, type, protocol))
+CALL(int, bind, EADDRINUSE, -1, (int fd, const struct sockaddr *to, socklen_t n), (fd, to, n))
+CALL(int, listen, EADDRINUSE, -1, (int fd, int n), (fd, n))
+CALL(int, accept4, EMFILE, -1, (int fd, struct sockaddr *from, socklen_t *n, int flags), (fd, from, n, flags))
+CALL(int, epoll_create1, EMFILE, -1, (int flags), (flags))
+CALL(int, epoll_ctl, ENOSPC, -1, (int fd, int op, int of, struct epoll_event *e), (fd, op, of, e))
+CALL(int, epoll_wait, EINTR, -1, (int fd, struct epoll_event *e, int n, int ms), (fd, e, n, ms))
+CALL(int, linkat, EIO, -1, (int a, const char *from, int b, const char *to, int flags), (a, from, b, to, flags))
+CALL(int, fsync, EIO, -1, (int fd), (fd))
+CALL(int, fdatasync, EIO, -1, (int fd), (fd))
 CALL(int, mkstemp, EMFILE, -1, (char *path), (path))
 CALL(int, mkstemp64, EMFILE, -1, (char *path), (path))
 CALL(FILE *, fopen, EMFILE, NULL, (const char *path, const char *mode), (path, mode))
