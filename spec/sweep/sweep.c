@@ -1,14 +1,14 @@
 /*
- * sweep.c [-j JOBS] [-e EVERY] [-E ERROR] [-m] [-s] [-w] FAIL.so PROGRAM [ARGUMENT]... - runs a program again and again, and in each run
- * lets another one of its requests for memory and system calls fail (fail.c). The rule: a run whose output is
- * not that of the good run has a further line on standard error and a status other than 0. Prints a line for each
- * run that breaks the rule, crashes or hangs, and at the end the counts. Status 1 if there was one.
+ * sweep.c [-j JOBS] [-e EVERY] [-E ERROR] [-m] [-s] [-w] FAIL.so PROGRAM [ARGUMENT]... - runs a program again and
+ * again, and in each run lets another one of its requests for memory and system calls fail (fail.c). The rule: a run
+ * whose output is not that of the good run has a further line on standard error and a status other than 0. Prints a
+ * line for each run that breaks the rule, crashes or hangs, and at the end the counts. Status 1 if there was one.
  *   -j  how many runs go on at once (2)    -e  tries only each EVERYth call
  *   -m  memory stays short: with the call that fails all further requests for memory fail, too, and the status is 3
  *   -E  the error of system calls: EINTR, EIO, ENOSPC, EMFILE, EACCES; else each has one that is usual for it
  *   -s  the output changes by itself: only its lines and words are counted
- *   -w  PROGRAM runs another one, with LD_PRELOAD=$FAIL_LIBRARY: one that goes on, so that a line is enough, and what it
- *       writes into "@" afterwards is whole again
+ *   -w  PROGRAM runs another one, with LD_PRELOAD=$FAIL_LIBRARY: one that goes on, so that a line is enough, and what
+ *       it writes into "@" afterwards is whole again
  * An argument that is "@" becomes a file that the program writes; it is compared, too. $KSTAT_DIR is an empty
  * directory in each run. SPDX-License-Identifier: MIT
  */
@@ -235,13 +235,16 @@ verdict(const struct result *good, const struct result *r, bool exact)
 	bool complete = (exact ? same(&good->out, &r->out) : same_shape(&good->out, &r->out)) &&
 	    ((good->file.p == NULL) == (r->file.p == NULL)) && (!exact || same(&good->file, &r->file));
 	bool line = r->err.len > 0 && !same(&good->err, &r->err);
-	/* Who may not read something has been told; a sensor may have any error, and is left out for it. */
-	bool is_told = line && (goes_on || (error != NULL && strcmp(error, "EACCES") == 0));
+	/* Who may not read something is told so, and may not later; a sensor may have any error, and is left out for it. */
+	bool may_not = error != NULL && strcmp(error, "EACCES") == 0, is_told = line && (goes_on || may_not);
+	size_t all[2], again[2];
 	bool is_sensor = error != NULL && strcmp(r->name, "read") == 0;
 
 	if (error != NULL && line && strstr(r->err.p, "out of memory") != NULL)
 		return "blames memory";
-	if (goes_on && !is_sensor && r->status == good->status && r->file.p != NULL && !same_shape(&good->file, &r->file))
+	count(&good->file, all);
+	count(&r->file, again); /* of its lines alone: the words of a family's HELP are those of its first kstat */
+	if (goes_on && !is_sensor && !may_not && r->status == good->status && r->file.p != NULL && all[0] != again[0])
 		return "does not recover";
 	if (WIFSIGNALED(r->status))
 		return WTERMSIG(r->status) == SIGALRM ? "hangs" : "crashes";
@@ -300,7 +303,8 @@ main(int argc, char **argv)
 			*(c == 'j' ? &jobs : &every) = strtoul(optarg, NULL, 10);
 	}
 	if (argc - optind < 2 || jobs == 0 || every == 0)
-		return fputs("usage: sweep [-j jobs] [-e every] [-E error] [-m] [-s] [-w] fail.so program [argument]...\n", stderr), 2;
+		return fputs("usage: sweep [-j jobs] [-e every] [-E error] [-m] [-s] [-w] fail.so program [argument]...\n",
+		    stderr), 2;
 	library = argv[optind];
 	program = argv + optind + 1;
 	p = make_place();
