@@ -180,7 +180,7 @@ ks_linux_trouble(struct ks_source *src, bool *is_lack)
 	for (struct ks_trouble *t = lx->troubles; t != NULL; t = t->next) {
 		if (t->err_is_new) {
 			t->err_is_new = false;
-			*is_lack = ks_is_lack(t->err) || t->err == EIO;
+			*is_lack = ks_is_lack(t->err) || t->err == EIO || t->err == EINTR;
 			lx->lack = *is_lack ? 0 : lx->lack;
 			return describe_unreadable(lx, t->root, t->path, t->err);
 		}
