@@ -67,6 +67,8 @@ fetch(struct ks_linux *lx, struct ks_image *im)
 	if (ks_reading_is_due(&im->reading, lx->round)) {
 		(void)ks_image_read(im, &lx->root[im->file->root], lx->round);
 		lx->is_unparsed = im->is_unparsed = true;
+	} else {
+		ks_note_fault(&lx->root[im->file->root], im->err);
 	}
 	ks_linux_taken(lx, im->err, im->reading.taken);
 	return im->err;
@@ -202,7 +204,7 @@ ks_linux_exists(const struct ks_linux *lx, enum ks_root root, const char *path)
 	bool exists = lx->root[root].fd >= 0 && faccessat(lx->root[root].fd, path, F_OK, 0) == 0;
 
 	if (!exists && lx->root[root].fd >= 0)
-		ks_note_fault(&lx->root[root], errno);
+		ks_note_look(&lx->root[root], errno);
 	return exists;
 }
 
@@ -243,6 +245,13 @@ ks_linux_any_entry(struct ks_linux *lx, enum ks_root root, const char *path,
 	return found;
 }
 
+void
+ks_linux_scanned(struct ks_linux *lx, struct ks_units *units, int before)
+{
+	units->scanned = lx->lack == 0 || lx->lack == EACCES;
+	lx->lack = lx->lack != 0 ? lx->lack : before;
+}
+
 int
 ks_linux_scan_files(struct ks_linux *lx, size_t id)
 {
@@ -252,13 +261,17 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 	const struct ks_file *last = NULL;
 	struct ks_unit *unit;
 	bool is_new, exists = true;
+	int lack = lx->lack, rc;
+	uint16_t before;
 
 	if (units->scanned)
 		return 0;
+	lx->lack = 0;
 	ks_units_begin(units);
 	unit = ks_units_see(units, sub->parts[0].module, strlen(sub->parts[0].module), 0, &is_new);
 	if (unit == NULL)
 		return -1;
+	before = unit->parts;
 	for (size_t i = 0; i < sub->nparts; i++) {
 		const struct ks_file *file = sub->parts[i].file;
 
@@ -270,5 +283,8 @@ ks_linux_scan_files(struct ks_linux *lx, size_t id)
 		if (exists && (sub->has_part == NULL || sub->has_part(lx, i)))
 			unit->parts |= (uint16_t)(1u << i);
 	}
-	return ks_units_end(units);
+	units->changed |= unit->parts != before;
+	rc = ks_units_end(units);
+	ks_linux_scanned(lx, units, lack);
+	return rc;
 }
