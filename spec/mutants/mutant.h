@@ -1,7 +1,7 @@
 /*
  * mutant.h - included first by C files that `make mutants` changed: which changes are on in this process, and notes of
- * those whose place is reached. $KSTAT_MUTANT has the numbers of the changes that are on, with a comma behind each;
- * below the directory $KSTAT_MUTANT_MARKS an empty file is made for each place that is reached.
+ * those whose place is reached. $MUTANT has the numbers of the changes that are on, with a comma behind each;
+ * below the directory $MUTANT_MARKS an empty file is made for each place that is reached.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MUTANT_H
@@ -24,9 +24,9 @@ static const char *mutant_marks;
 static void __attribute__((constructor))
 mutant_begin(void)
 {
-	const char *on = getenv("KSTAT_MUTANT");
+	const char *on = getenv("MUTANT");
 
-	mutant_marks = getenv("KSTAT_MUTANT_MARKS");
+	mutant_marks = getenv("MUTANT_MARKS");
 	while (on != NULL && *on >= '0' && *on <= '9') {
 		char *end;
 		unsigned long id = strtoul(on, &end, 10);

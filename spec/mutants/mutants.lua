@@ -1,5 +1,5 @@
 --- mutants.lua BUILD N SEED SINCE PATHS SPECS - what the specs would not notice: `make mutants`. In each of N lines of
--- C or Lua one token is changed. All are in one build, of a copy of the tree below BUILD/mutants, where $KSTAT_MUTANT
+-- C or Lua one token is changed. All are in one build, of a copy of the tree below BUILD/mutants, where $MUTANT
 -- says which of them are on. A first run of all specs notes which specs reach which mutant. Each mutant is tried with
 -- those that reach it, the quick ones first and those whose names are like its path; a spec that fails notices it if it
 -- fails again with it, and passes without it. Those that are left are tried together with all other specs that reach
@@ -104,7 +104,7 @@ end
 local function mark(spec)
   local marks = ("%s/%s/marks/%s"):format(here, WORK, spec:gsub("/", ":"))
   must("mkdir -p -m 1777 " .. marks)
-  local passed, seconds = run(spec, "KSTAT_MUTANT_MARKS=" .. marks, LONGEST)
+  local passed, seconds = run(spec, "MUTANT_MARKS=" .. marks, LONGEST)
   write_file(("%s/specs/%s"):format(WORK, (spec:gsub("/", ":"))), ("%s %.1f %s\n"):format(spec, seconds, passed))
 end
 
@@ -149,7 +149,7 @@ local function specs_of(m, specs)
 end
 
 local function on(ids)
-  return "KSTAT_MUTANT=" .. table.concat(ids, ",") .. ","
+  return "MUTANT=" .. table.concat(ids, ",") .. ","
 end
 
 -- True if a spec notices a mutant: it fails twice with it, and passes without.
@@ -275,8 +275,12 @@ for _, s in ipairs(specs) do
   if not s.passes then
     say("left out, since it fails or takes longer than %d s: %s", LONGEST, s.spec)
   else
-    rest[#rest + 1] = s.spec
+    rest[#rest + 1] = s
   end
+end
+table.sort(rest, function(a, b) return a.seconds < b.seconds end)
+for i, s in ipairs(rest) do
+  rest[i] = s.spec
 end
 say("marked")
 for id in ipairs(mutants) do

@@ -4,13 +4,23 @@ local M = {}
 
 -- --- C: the body of a function is there once more for each mutant, behind a question which of them is on -------------
 
+local function is_label(line)
+  return line:find("^%s*case .*:$") or line:find("^%s*default:$")
+end
+
+-- Whether a statement begins with a line, so that another one may stand before it.
+local function begins_statement(line, before)
+  if is_label(line) or line:find("^%s*[}.]") or line:find("^%s*case ") or line:find("^%s*else") then
+    return false
+  end
+  return is_label(before) or before:find("[;}{]$") and not before:find("= {$") and
+    not before:find("^%s*[{}].*[^;]$") and not before:find("^%s+struct .*{$")
+end
+
 -- Where the mark of a mutant goes: before the statement of its line, or an earlier one; the function's begin is one.
 local function mark_of(lines, m)
   for i = m.line, m.body + 1, -1 do
-    local before = lines[i - 1]
-    if i == m.body + 1 or (before:find("[;}{]$") and not before:find("= {$") and not before:find("^%s*[{}].*[^;]$")
-        and not lines[i]:find("^%s*[}.]") and not lines[i]:find("^%s*case ") and not lines[i]:find("^%s*default:")
-        and not lines[i]:find("^%s*else") and not before:find("^%s+struct .*{$")) then
+    if i == m.body + 1 or begins_statement(lines[i], lines[i - 1]) then
       return i
     end
   end
@@ -99,14 +109,14 @@ end
 -- --- Lua: the file has its own text, and loads it with its lines changed -------------------------------------------
 -- Under its own name, without the lines where it has none: messages name the first place that is not the module's.
 
-local PROLOGUE = [=[do local on, marks = os.getenv("KSTAT_MUTANT"), os.getenv("KSTAT_MUTANT_MARKS") ]=]
+local PROLOGUE = [=[do local on, marks = os.getenv("MUTANT"), os.getenv("MUTANT_MARKS") ]=]
   .. [=[if on or marks then ]=]
   .. [=[local lines, change = {}, {} for _, m in ipairs($MUTANTS$) do if marks then ]=]
-  .. [=[change[m[4]] = "do _KM(" .. m[1] .. ") end " .. (change[m[4]] or "") ]=]
+  .. [=[change[m[4]] = "do package.loaded._KM(" .. m[1] .. ") end " .. (change[m[4]] or "") ]=]
   .. [=[elseif ("," .. on):find("," .. m[1] .. ",", 1, true) then change[m[2]] = m[3] end end ]=]
   .. [=[if next(change) then for line in ($TEXT$):gmatch("([^\n]*)\n") do local n = #lines + 1 ]=]
   .. [=[lines[n] = marks and (change[n] or "") .. line or change[n] or line end ]=]
-  .. [=[rawset(_G, "_KM", function(id) local f = io.open(marks .. "/" .. id, "a") if f then f:close() end end) ]=]
+  .. [=[package.loaded._KM = function(id) local f = io.open(marks .. "/" .. id, "a") if f then f:close() end end ]=]
   .. [=[local text, name = table.concat(lines, "\n"), debug.getinfo(1, "S").source ]=]
   .. [=[local f = loadstring and loadstring(text, name) or load(text, name, "t", _ENV) ]=]
   .. [=[return (name == "=?" and load(string.dump(f, true)) or f)(...) end end end ]=]
