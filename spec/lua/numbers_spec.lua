@@ -98,6 +98,7 @@ describe("a number", function()
   end)
 
   it("of bytes, or a time, is whole and not below 0", function()
+    assert.equal("bytes are counted from 0 on, not -5", select(2, queue:done("write", -5)))
     local function call(object, method, ...)
       local before, n = { ... }, select("#", ...)
       return function(v)

@@ -36,6 +36,13 @@ describe("a sample", function()
     ks:close()
   end)
 
+  it("that is whole takes no further kstats", function()
+    local ks = assert(kstat.open(host))
+    assert.error_matches(function() core.sample_add(ks:sample(), {}) end,
+      "bad argument #1 to '.*sample_add' %(the sample is frozen%)")
+    ks:close()
+  end)
+
   it("holds each of several kstats of one name once", function()
     local k = named("n", "1", "2", '"v":1')
     local ks = assert(kstat.open(capture.file({ { k, k, k } })))
