@@ -83,6 +83,19 @@ describe("GPUs of NVIDIA", function()
     assert.is_nil(found["nvidia:4712:gpu0,process:memory"], "not known is absent")
   end)
 
+  it("lose the kstat of a process that ends", function()
+    local r = script([[
+      fill("")
+      local k = kstat.open({ only = "nvidia::gpu0,process" })
+      for _, text in ipairs({ "", "ended 1\n" }) do
+        fill(text)
+        k:update()
+        print(k:lookup("nvidia", 4711, "gpu0,process") ~= nil, k:lookup("nvidia", 4712, "gpu0,process") ~= nil)
+      end
+    ]])
+    assert.equal("true\ttrue\ntrue\tfalse\n", r.out, r.err)
+  end)
+
   it("have XID errors, counted from the time when the program began to listen", function()
     local r = script([[
       local k = kstat.open({ only = "nvidia::*,xid" })

@@ -10,6 +10,7 @@
  *   uncorrected N    memory errors of GPU 0 since the driver was loaded, and corrected N
  *   pending N        1 if GPU 0 has a row of memory to replace; failed N: 1 if a row could not be replaced
  *   width N          lanes of PCIe of GPU 0
+ *   ended N          how many of its two processes have ended
  *
  * With NVML_OLD defined it is the library of a driver from 2014: without functions that came later.
  * SPDX-License-Identifier: MIT
@@ -328,7 +329,7 @@ API(nvmlDeviceGetComputeRunningProcesses_v3, nvmlDevice_t d, unsigned *n, struct
 	BEGIN(d);
 	if (*n < 2)
 		return 7;
-	*n = d->number == 0 ? 2 : 0;
+	*n = d->number == 0 ? 2 - (unsigned)number("ended", 0) : 0;
 	p[0] = (struct process){ 4711, 1073741824, ~0u, ~0u };
 	p[1] = (struct process){ 4712, ~0ULL, ~0u, ~0u };
 	return 0;
