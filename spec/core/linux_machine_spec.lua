@@ -17,6 +17,12 @@ describe("the Linux source on this machine", function()
     assert.is_true(#d.order > 20)
   end)
 
+  it("knows how long the machine has been up", function()
+    for _, statistic in ipairs({ "system_misc:lbolt", "system_misc:clk_intr", "sysinfo:updates" }) do
+      assert.is_true(tonumber(d.stat["unix:0:" .. statistic]) > 0, statistic)
+    end
+  end)
+
   it("lists object caches only if asked to", function()
     for _, k in pairs(d.kstat) do
       assert.not_equal("kmem_cache", k.class)
