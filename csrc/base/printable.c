@@ -14,8 +14,9 @@ is_code_printable(uint32_t c)
 	    (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069);
 }
 
-uint32_t
-ks_character_number(const char *s, size_t len)
+/* The number in Unicode of a character of which all bytes are there. */
+static uint32_t
+number_of(const char *s, size_t len)
 {
 	uint32_t c = (unsigned char)s[0];
 
@@ -41,7 +42,7 @@ ks_character(const char *s, size_t n, bool *printable)
 		if ((p[i] & 0xc0) != 0x80)
 			return 1;
 	}
-	c = ks_character_number(s, len);
+	c = number_of(s, len);
 	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 		return 1;
 	*printable = is_code_printable(c);
@@ -74,7 +75,7 @@ ask_columns(uint32_t c)
 int
 ks_character_columns(const char *s, size_t len, bool *narrow)
 {
-	uint32_t c = ks_character_number(s, len);
+	uint32_t c = number_of(s, len);
 
 	/* Latin letters, and lines and blocks; terminals disagree about the soft hyphen. */
 	*narrow = (c < 0x300 && c != 0xad) || (c >= 0x2500 && c < 0x25a0);
@@ -243,7 +244,7 @@ ks_alike(const char *name, char *to, size_t size)
 		bool printable;
 		size_t len = ks_character(name, left, &printable);
 		bool is_utf8 = len > 1 || (*name & 0x80) == 0;
-		char c = is_utf8 ? letter_of(ks_character_number(name, len)) : BETWEEN;
+		char c = is_utf8 ? letter_of(number_of(name, len)) : BETWEEN;
 
 		name += len;
 		left -= len;

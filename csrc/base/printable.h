@@ -16,9 +16,6 @@
  */
 size_t ks_character(const char *s, size_t n, bool *printable);
 
-/* The number in Unicode of a character of which all bytes are there. */
-uint32_t ks_character_number(const char *s, size_t len);
-
 /*
  * Returns the columns that a terminal takes for a printable character of len bytes: 2 for a wide one, 0 for one that
  * combines with the character before. *narrow becomes true if it is one that every terminal shows in one column.

@@ -176,7 +176,7 @@ add_part_samples(const struct part *p, const struct ks_sb *sb, struct ks_metric_
 	unsigned n;
 	const struct ks_vs *vs = find_histogram(sb, p->voi, &voi, &n);
 
-	if (n != p->buckets)
+	if (vs == NULL || voi == NULL || n != p->buckets)
 		return 0;
 	total.u64 = ks_hist_oob(ks_sb_data(sb, vs), vs->dtype);
 	for (unsigned i = 0; i < n; i++) {

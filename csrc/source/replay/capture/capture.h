@@ -45,12 +45,6 @@ int ks_capture_input_rewind(struct ks_capture_input *in);
 
 void ks_capture_input_free(struct ks_capture_input *in);
 
-/*
- * Replaces the piece, which must be used up, by the next one. 1 if there is one, 0 at the end,
- * -1 with errno and a message that does not name the file: EBADMSG damaged gzip data, or read(2)'s.
- */
-int ks_capture_input_fill(struct ks_capture_input *in);
-
 /* True if text[at] is the first byte of a line. */
 static inline bool
 ks_capture_input_starts_line(const struct ks_capture_input *in, size_t at)

@@ -217,8 +217,12 @@ settle_backslashes(struct ks_capture_input *in)
 	return 0;
 }
 
-int
-ks_capture_input_fill(struct ks_capture_input *in)
+/*
+ * Replaces the piece, which must be used up, by the next one. 1 if there is one, 0 at the end,
+ * -1 with errno and a message that does not name the file: EBADMSG damaged gzip data, or read(2)'s.
+ */
+static int
+fill(struct ks_capture_input *in)
 {
 	size_t kept = in->carry;
 	ssize_t got;
@@ -335,7 +339,7 @@ ks_capture_peek(struct ks_capture_input *in, struct ks_capture_notes *n, char *c
 	int rc = 1;
 
 	if (in->pos == in->len)
-		rc = ks_capture_input_fill(in);
+		rc = fill(in);
 	if (rc > 0)
 		*c = in->text[in->pos];
 	else if (rc < 0)
