@@ -42,7 +42,8 @@ struct ks_exposition {
 	size_t group, read;      /* which of these is being read, and how many kstats of it were */
 	struct turn *turn;       /* owned; one for each kstat of each selection */
 	size_t nturns, group_at; /* the first one of the group */
-	bool by_kid;             /* published kstats are read in the order in which they came: that says nothing else */
+	bool by_kid;             /* published kstats are read in the order in which they came: the text is the same */
+	bool has_namesakes;      /* kstats have the same name: their labels depend on the order in which they are read */
 	size_t most, left_out;   /* samples of published kstats, 0: any number; kstats that were left out */
 	size_t of_machine;       /* samples of others */
 	bool published;          /* of the two passes, the second: published kstats are added */
@@ -109,20 +110,31 @@ compare_kids(const void *a, const void *b)
 	return x->kid < y->kid ? -1 : x->kid > y->kid;
 }
 
+/* Whether two kstats that are beside one another in a selection, which is sorted, have the same name, by any case. */
+static bool
+are_namesakes(const kstat_t *a, const kstat_t *b)
+{
+	return a->ks_instance == b->ks_instance && ks_compare_nocase(a->ks_name, b->ks_name) == 0 &&
+	    ks_compare_nocase(a->ks_module, b->ks_module) == 0;
+}
+
 static int
 order_turns(struct ks_exposition *x)
 {
 	size_t at = 0;
 
 	x->nturns = 0;
+	x->has_namesakes = false;
 	for (size_t i = 0; i < x->nsel; i++)
 		x->nturns += x->sel[i].n;
 	x->turn = calloc(x->nturns + 1, sizeof(*x->turn));
 	if (x->turn == NULL)
 		return ks_fail(ENOMEM, "out of memory for an exposition");
 	for (size_t i = 0; i < x->nsel; at += x->sel[i++].n) {
-		for (size_t k = 0; k < x->sel[i].n; k++)
+		for (size_t k = 0; k < x->sel[i].n; k++) {
 			x->turn[at + k] = (struct turn){ .kid = x->sel[i].ksp[k]->ks_kid, .place = (uint32_t)k };
+			x->has_namesakes |= k > 0 && are_namesakes(x->sel[i].ksp[k - 1], x->sel[i].ksp[k]);
+		}
 		qsort(x->turn + at, x->sel[i].n, sizeof(*x->turn), compare_kids);
 	}
 	return 0;
@@ -256,9 +268,10 @@ ks_exposition_again(struct ks_exposition *x)
 	bool same = x->kc->kc_chain_id == x->chain_id;
 
 	x->by_kid = same && x->ended && x->groups == NULL && x->left_out == 0 && !ks_chain_is_replay(x->kc) &&
-	    !ks_metric_families_moved(&x->s.families);
+	    !x->has_namesakes && !ks_metric_families_moved(&x->s.families);
 	if (same && x->ended && x->s.families.nstats <= 2 * x->known + MOST_NEW) {
 		ks_metric_samples_again(&x->s);
+		x->s.keeps_labels = !x->has_namesakes && !ks_chain_is_replay(x->kc);
 	} else {
 		x->by_kid = false;
 		ks_metric_samples_free(&x->s);

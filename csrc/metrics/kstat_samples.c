@@ -204,7 +204,7 @@ add_known(struct ks_metric_samples *s)
 
 /*
  * As add_labels(). Most kstats that somebody publishes have the labels that they had in the exposition before, and these
- * are still there: to write them took half of its time. No two of a live chain have the same name.
+ * are still there: to write them took half of its time.
  */
 static long
 add_or_keep_labels(struct ks_metric_samples *s)
@@ -214,7 +214,7 @@ add_or_keep_labels(struct ks_metric_samples *s)
 	uint64_t hash;
 	long texts;
 
-	if (!s->is_again || !ks_chain_publisher(s->kc, s->ksp, &o) || ks_chain_is_replay(s->kc))
+	if (!s->keeps_labels || s->labels.failed || !ks_chain_publisher(s->kc, s->ksp, &o))
 		return add_labels(s);
 	hash = hash_of_labels(s, &o);
 	known = find_known(s);

@@ -66,7 +66,8 @@ struct ks_metric_samples {
 	struct ks_metric_sample *sample; /* owned; in the order of kstats */
 	size_t n, cap;
 	uint32_t kstats;
-	bool is_again;                   /* it is worth while to note the uses */
+	bool is_again;                   /* it is worth while to note the uses, */
+	bool keeps_labels;               /* and the labels of what is published: no two kstats have the same name */
 	struct ks_metric_uses uses, last; /* now, and of the exposition before, which most likely had the same */
 	size_t expected;                 /* number of the one of `last` that is likely to come next */
 	struct ks_metric_labels *known;  /* owned; labels that are there from one exposition to the next */

@@ -170,6 +170,29 @@ describe("a hostile neighbour", function()
     end
   end)
 
+  it("has the same series in each scrape where it publishes a name twice", function()
+    local r = in_empty_places([[
+      for i in "" .1; do
+        $stranger env KSTAT_DIR=/dev/shm/kstat-65534$i kstatlua -e "
+          kstat.publish('spec'):named({ name = 'n', persistent = true,
+            statistics = { { name = 'a', kind = 'gauge', value = ${i#.}5 } } })"
+      done
+      kstatlua -e "
+        local core = require('kstat.core')
+        local kept = core.exposition(kstat.open(), { core.selector({ module = 'spec' }) }, 'prometheus', true)
+        local first = kept:step(true)
+        for _ = 1, 3 do
+          kept:again()
+          print(kept:step(true) == first)
+        end
+        print(select(2, first:gsub(',kid=', '')))"
+    ]])
+    if r then
+      assert.equal("", r.err)
+      assert.equal("true\ntrue\ntrue\n1\n", r.out)
+    end
+  end)
+
   it("shows at most 5,000 statistics, and all together 10,000, but those who are trusted", function()
     local r = in_empty_places([[
       for i in 65531 65532 65533; do
