@@ -74,7 +74,7 @@ int ks_file_end(const char *path, int64_t *last);
 /* --- interval.c ----------------------------------------------------------------------------- */
 
 /*
- * Finds the one interval that ends at a time, and gaps (base/gap.h), by the times of the samples alone. The interval ends
+ * Finds the one interval that ends at a time, and gaps (base/clock.h), by the times of the samples alone. The interval ends
  * with the last sample up to that time, and begins with the sample before it, or with the one that is as far before it
  * as was asked for. There is none in a gap.
  */
@@ -105,7 +105,7 @@ struct ks_interval {
 int ks_interval_find(struct ks_files *files, int64_t time, int64_t length, struct ks_interval *found);
 
 /*
- * The distance that is usual beside two samples of these times (base/gap.h), the second of which follows the first; 0: it
+ * The distance that is usual beside two samples of these times (base/clock.h), the second of which follows the first; 0: it
  * is not known, as of a pipe; -1 with errno: memory or descriptors are short. What it reads stays in t for the next call,
  * which the caller frees.
  */
