@@ -134,7 +134,7 @@ local function nothing(outer)
     accumulators = {}, sets = {}, children = {}, tree = {}, list = {}, values_of_path = {}, clock = outer.clock }
 end
 
--- The groups that a group is divided into by further keys, for kstat.expression.reduction.
+-- The groups that a group is divided into by further keys, for kstat.figures.expression.reduction.
 function reduction.nest(self, keys)
   local child = nothing(self)
   for _, column in ipairs(self.columns) do

@@ -7,12 +7,12 @@
 --
 -- Over kstats at one moment: add one sample. What is added without a `clear` between counts together, but for what is
 -- over time, which has a value a tick.
--- The text form is that of `kstat -a` (kstat.expression.grammar), whose reducers and keys doc/scripting-reference.md
--- lists. A value is an expression (kstat.expression) with reducers in it, or a reducer alone: of every number, which
--- have to be of one unit, and for count of the kstats. What stands outside of reducers is of the one kstat that has the
--- keys (without keys: module, instance, name). class, crtime, snaptime, texts, and numbers that are not finite do not
--- count. An expression of a sample or a chain is about the time since the kstats were created; that of a difference
--- about what lies between its samples.
+-- The text form is that of `kstat -a` (kstat.figures.expression.grammar), whose reducers and keys
+-- doc/scripting-reference.md lists. A value is an expression (kstat.expression) with reducers in it, or a reducer
+-- alone: of every number, which have to be of one unit, and for count of the kstats. What stands outside of reducers is
+-- of the one kstat that has the keys (without keys: module, instance, name). class, crtime, snaptime, texts, and
+-- numbers that are not finite do not count. An expression of a sample or a chain is about the time since the kstats
+-- were created; that of a difference about what lies between its samples.
 --
 -- A kstat that lacks a key is left out. Where the machine's kstats have a key, what is published under the same key is
 -- left out: nobody would know whose figure the result is. Distributions that histograms counted are values, too: those

@@ -1,5 +1,5 @@
 --- Lines in the words of others, PromQL's, SQL's, D's, jq's and awk's, and in forms that went, as they are meant: texts
--- become questions and expressions of kstat.expression.grammar.
+-- become questions and expressions of kstat.figures.expression.grammar.
 -- @module kstat.figures.foreign
 local foreign = {}
 

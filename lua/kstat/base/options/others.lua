@@ -1,7 +1,7 @@
 --- Options of others (procps, sysstat), by our command and their letter. A text says what to type instead. A table is
--- an option as kstat.options has it, `map` our words by theirs, `instead` what is said of other words; or, of a letter
--- that is ours, too, what to say where an argument of theirs `follows`, or as a `note` on a terminal, or what it is
--- where it stands `alone`.
+-- an option as kstat.base.options has it, `map` our words by theirs, `instead` what is said of other words; or, of a
+-- letter that is ours, too, what to say where an argument of theirs `follows`, or as a `note` on a terminal, or what it
+-- is where it stands `alone`.
 -- @module kstat.base.options.others
 local NOTHING = { name = "taken_for_granted" } -- what is so in any case
 

@@ -10,7 +10,7 @@
 -- They are those of kstat.io: service times follow from completed operations (Little's law), and are missing without
 -- any. What belongs to the wait queue is missing where the system counts none (Linux).
 -- Of a difference since creation all are means since then.
--- @module kstat.expression.derived
+-- @module kstat.figures.expression.derived
 
 local io = require("kstat.io")
 

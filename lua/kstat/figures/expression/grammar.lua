@@ -14,7 +14,7 @@
 --     first of    trees of keys, of which the first one counts that a kstat has
 --
 -- Items, arguments, keys and what follows `where` and `having` have their `text`, and `whole`: the one that was read.
--- @module kstat.expression.grammar
+-- @module kstat.figures.expression.grammar
 local grammar = {}
 
 local STACK = 20000 -- of LPeg, which stops at 400: parentheses in some 3,000 levels

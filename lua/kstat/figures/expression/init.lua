@@ -5,10 +5,11 @@
 --
 -- A name is, in this order, a field of the row, a statistic of the row's kstat as it is now, a header
 -- field (module, instance, name, class, crtime, snaptime, elapsed: the seconds between the two
--- samples), a figure of kstat.expression.derived, a fact of the same process, or a distribution: what a histogram
--- counted in between, under the name of its kstat or as `buckets`, or what a statsblob counted under the name of a VOI.
--- `rate(e)` and `delta(e)` say how every statistic in e is read: as its change per second, or its change between the
--- samples, of a gauge its value now. Reducers and what is over time are in kstat.expression.reduction and window.
+-- samples), a figure of kstat.figures.expression.derived, a fact of the same process, or a distribution: what a
+-- histogram counted in between, under the name of its kstat or as `buckets`, or what a statsblob counted under the name
+-- of a VOI. `rate(e)` and `delta(e)` say how every statistic in e is read: as its change per second, or its change
+-- between the samples, of a gauge its value now. Reducers and what is over time are in
+-- kstat.figures.expression.reduction and window.
 --
 -- A comparison is 1 or 0. What is missing makes the whole expression nil, and so does a division by zero; a report
 -- prints `-`. A service time is missing in an interval in which nothing completed.
@@ -411,11 +412,11 @@ function build(tree, context)
   return BUILD[tree.tag](tree, context)
 end
 
---- Makes a function(row, how) of a tree of kstat.expression.grammar; what is wrong raises, as expression.refuse() does.
--- The context has `names`, which gets those of statistics; `run`: see compile(); or the
--- `group`, if it has values of groups (kstat.expression.reduction): it gets the `sources` of values, the `accumulators`
--- that its reducers read, and the `sets` of windows over its values; it is `timed` if they need times, `all` if any is
--- over all groups, `bare` if something stands outside of reducers.
+--- Makes a function(row, how) of a tree of kstat.figures.expression.grammar; what is wrong raises, as
+-- expression.refuse() does. The context has `names`, which gets those of statistics; `run`: see compile(); or the
+-- `group`, if it has values of groups (kstat.figures.expression.reduction): it gets the `sources` of values, the
+-- `accumulators` that its reducers read, and the `sets` of windows over its values; it is `timed` if they need times,
+-- `all` if any is over all groups, `bare` if something stands outside of reducers.
 function expression.make(tree, context)
   context.text = tree.whole
   return build(tree, context)
@@ -453,7 +454,8 @@ end
 --- Compiles an expression.
 -- @string text
 -- @tparam[opt] table run the state of the report whose column it is: `tick` (a number for each tick); `rows` for what
--- is over all; `over_all` is set where an expression needs these. It is the clock of windows (kstat.expression.window)
+-- is over all; `over_all` is set where an expression needs these. It is the clock of windows
+-- (kstat.figures.expression.window)
 -- @treturn function(row): row is a table of fields, with the kstat of a difference as `kstat`;
 -- gives a number, a string or nil
 -- @treturn {string,...} the names in the expression; or nil and what is wrong, with the position

@@ -3,7 +3,7 @@
 -- Expressions of groups get the group (kstat.aggregate.groups) in place of a row.
 --
 -- Functions of a `tree`, a `context` and `build` (kstat.expression) make a function(row).
--- @module kstat.expression.reduction
+-- @module kstat.figures.expression.reduction
 local core = require("kstat.core")
 local reducers = require("kstat.figures.reducers")
 local window = require("kstat.figures.expression.window")
@@ -313,7 +313,7 @@ end
 --- The names of functions over time.
 reduction.OVER_TIME = TAKES
 
---- What is over time, and no reducer: see kstat.expression.window.
+--- What is over time, and no reducer: see kstat.figures.expression.window.
 function reduction.over_time(tree, context, build)
   local name, arguments, takes = tree.name or "ago", tree.arguments, TAKES[tree.name]
   local seconds = tree.value

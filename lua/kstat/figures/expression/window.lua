@@ -9,7 +9,7 @@
 --
 -- What was counted since creation is no interval, and is not added. A column, a function of its row that asks for the
 -- same, and sorting use one value: the report counts its ticks in a state that expressions are compiled with.
--- @module kstat.expression.window
+-- @module kstat.figures.expression.window
 local core = require("kstat.core")
 
 local window = {}
