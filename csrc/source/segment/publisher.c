@@ -66,6 +66,31 @@ ks_seg_find_publisher(struct ks_segments *s, uid_t uid, bool trusted)
 	return p;
 }
 
+bool
+ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint64_t n)
+{
+	uint64_t *u, m;
+
+	if (b == NULL)
+		return true;
+	u = (uint64_t *)(void *)((char *)b + used);
+	m = *(const uint64_t *)(const void *)((const char *)b + most);
+	if (n > m || *u > m - n || !ks_seg_budget_take(b->whole, used, most, n))
+		return false;
+	*u += n;
+	return true;
+}
+
+void
+ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes, uint64_t statistics)
+{
+	for (; b != NULL; b = b->whole) {
+		b->files -= files;
+		b->bytes -= bytes;
+		b->statistics -= statistics;
+	}
+}
+
 static void
 start_pass(struct ks_seg_budget *b)
 {

@@ -1,4 +1,7 @@
-/* segment_file.c - opening and scanning. See segment_file.h. SPDX-License-Identifier: MIT */
+/*
+ * segment_file.c - copying pieces of a file, opening it, checking its entries and listing its kstats. See segment_file.h.
+ * SPDX-License-Identifier: MIT
+ */
 #include "source/segment/segment_file.h"
 
 #include <errno.h>
@@ -122,33 +125,6 @@ ks_seg_piece_bytes(struct ks_seg_file *f, uint64_t walk, uint64_t offset, size_t
 		return NULL;
 	p->served += n;
 	return ks_seg_aligned(&p->buf) + (offset - p->start);
-}
-
-/* --- budgets --------------------------------------------------------------------------------- */
-
-bool
-ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint64_t n)
-{
-	uint64_t *u, m;
-
-	if (b == NULL)
-		return true;
-	u = (uint64_t *)(void *)((char *)b + used);
-	m = *(const uint64_t *)(const void *)((const char *)b + most);
-	if (n > m || *u > m - n || !ks_seg_budget_take(b->whole, used, most, n))
-		return false;
-	*u += n;
-	return true;
-}
-
-void
-ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes, uint64_t statistics)
-{
-	for (; b != NULL; b = b->whole) {
-		b->files -= files;
-		b->bytes -= bytes;
-		b->statistics -= statistics;
-	}
 }
 
 /* --- opening --------------------------------------------------------------------------------- */

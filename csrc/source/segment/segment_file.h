@@ -92,6 +92,8 @@ struct ks_seg_file {
 int ks_seg_file_open(struct ks_seg_file *f, int dir, const char *name, const char *path);
 void ks_seg_file_close(struct ks_seg_file *f);
 
+/* --- budgets: publisher.c --------------------------------------------------------------------- */
+
 /* Takes n from what a budget and its whole have left: the member at `used` counts up to that at `most`. False: no room. */
 bool ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint64_t n);
 
@@ -100,6 +102,8 @@ bool ks_seg_budget_take(struct ks_seg_budget *b, size_t used, size_t most, uint6
 
 /* Gives back n of each. */
 void ks_seg_budget_give_back(struct ks_seg_budget *b, uint64_t files, uint64_t bytes, uint64_t statistics);
+
+/* --- scanning and pieces ---------------------------------------------------------------------- */
 
 /*
  * Looks which kstats there are of those that the scan wants: those installed, of a live segment; of a dead one
