@@ -401,7 +401,7 @@ begin_sort(struct ks_exposition *x)
 	struct ks_metric_family *family = x->s.families.family;
 	uint32_t at = 0;
 
-	if (!KS_RESERVE(x->order, x->order_cap, x->s.n + 1))
+	if (x->s.labels.failed || !KS_RESERVE(x->order, x->order_cap, x->s.n + 1))
 		return -1;
 	for (size_t i = 0; i < x->s.families.n; i++) {
 		uint32_t count = family[i].samples;

@@ -114,7 +114,7 @@ ks_metric_blob_kind_new(struct ks_seg_walk *w, const struct ks_seg_entry *e, uin
 {
 	struct ks_metric_blob_kind *kind = calloc(1, sizeof(*kind));
 	const struct ks_blob_head *head = kind != NULL ? (const void *)read_blob(kind, w, e, offset) : NULL;
-	const struct ks_blob_voi *voi = (const void *)(head + 1);
+	const struct ks_blob_voi *voi;
 
 	if (kind == NULL)
 		return ks_fail_null(ENOMEM, "out of memory for metrics");
@@ -122,6 +122,7 @@ ks_metric_blob_kind_new(struct ks_seg_walk *w, const struct ks_seg_entry *e, uin
 		ks_metric_blob_kind_free(kind);
 		return NULL;
 	}
+	voi = (const void *)(head + 1);
 	ks_metric_samples_row(s, 0);
 	for (size_t i = 0; i < group->n; i++) {
 		const struct ks_metric_name *name = &group->name[i];
