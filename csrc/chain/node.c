@@ -133,8 +133,8 @@ ks_nodes_append(struct ks_nodes *ns, struct ks_source *src, const struct ks_offe
 
 	if (node != NULL && offer->host != NULL)
 		node->host = strdup(offer->host);
-	if (node == NULL || (offer->host != NULL && node->host == NULL) || ns->n + 1 >= KS_NO_SLOT || !KS_RESERVE(ns->node, ns->cap, ns->n + 1) ||
-	    !ks_table_reserve(&ns->by_kid, ns->n + 1) ||
+	if (node == NULL || (offer->host != NULL && node->host == NULL) || ns->n + 1 >= KS_NO_SLOT ||
+	    !KS_RESERVE(ns->node, ns->cap, ns->n + 1) || !ks_table_reserve(&ns->by_kid, ns->n + 1) ||
 	    !ks_table_reserve(&ns->by[KS_BY_ALL], ns->n + 1)) {
 		if (node != NULL)
 			free_node(node);

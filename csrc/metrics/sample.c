@@ -205,11 +205,12 @@ void
 ks_metric_samples_begin(struct ks_metric_samples *s, kstat_ctl_t *kc, const kstat_t *ksp,
     const struct ks_values *values)
 {
+	bool has_crtime = s->format == KS_METRIC_PROTOBUF && kc != NULL && ks_chain_has_gethrtime(kc, ksp);
+
 	s->kid = ksp->ks_kid;
 	s->kc = kc;
 	s->ksp = ksp;
 	s->values = values;
 	s->kstats++;
-	ks_metric_samples_row(s, s->format == KS_METRIC_PROTOBUF && kc != NULL && ks_chain_has_gethrtime(kc, ksp) ? ksp->ks_crtime :
-	    0);
+	ks_metric_samples_row(s, has_crtime ? ksp->ks_crtime : 0);
 }

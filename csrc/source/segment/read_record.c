@@ -360,6 +360,7 @@ copy_counts(struct ks_seg_file *f, const struct ks_seg_kstat *k, const uint64_t 
 static bool
 is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char *data, struct ks_hist_sums *sums)
 {
+	const char *bucket = data + ks_hist_buckets(k->shape->e.log);
 	uint64_t word = word_of(data), now;
 	struct ks_hist_entry e;
 
@@ -369,8 +370,7 @@ is_current(const struct ks_seg_file *f, const struct ks_seg_kstat *k, const char
 	*sums = e.sums;
 	atomic_thread_fence(memory_order_acquire);
 	return copy(f, &now, sizeof(now), k->offset + k->shape->e.data) && now == word &&
-	    ks_hist_sums_fit(&k->shape->hist, (const uint64_t *)(const void *)(data + ks_hist_buckets(k->shape->e.log)), k->shape->hist.n,
-	    sums);
+	    ks_hist_sums_fit(&k->shape->hist, (const uint64_t *)(const void *)bucket, k->shape->hist.n, sums);
 }
 
 /* As copy_counts(). data: a copy of all of it, whose counts are taken where nothing was counted since then, or NULL. */
@@ -499,7 +499,8 @@ fingerprint(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 static bool
 is_locked(const struct ks_seg_file *f, const struct ks_seg_kstat *k)
 {
-	return k->shape->e.form == KS_FORM_RECORD && (word_of(ks_seg_aligned(&f->buf) + k->shape->e.data) & KS_WORD_OWNER) != 0;
+	return k->shape->e.form == KS_FORM_RECORD &&
+	    (word_of(ks_seg_aligned(&f->buf) + k->shape->e.data) & KS_WORD_OWNER) != 0;
 }
 
 /* Whether its user, and all strangers, have patience left for a record that has kept changing since `start`. */

@@ -82,9 +82,10 @@ data_size(const struct ks_seg_kstat *k)
 static uint_t
 count_foreign(const struct ks_seg_kstat *k)
 {
-	uint_t n = k->shape->e.form == KS_FORM_COUNTS; /* the buckets */
+	const struct ks_seg_entry *e = &k->shape->e;
+	uint_t n = e->form == KS_FORM_COUNTS; /* the buckets */
 
-	for (uint32_t i = 0; k->shape->e.form == KS_FORM_FIELDS && k->shape->e.type == KSTAT_TYPE_NAMED && i < k->shape->e.nfields; i++)
+	for (uint32_t i = 0; e->form == KS_FORM_FIELDS && e->type == KSTAT_TYPE_NAMED && i < e->nfields; i++)
 		n += ks_named_is_foreign((uchar_t)k->shape->fields[i].data_type);
 	return n;
 }
@@ -152,7 +153,10 @@ offer_all(struct ks_segments *s, const struct ks_segment *seg, struct ks_scan *s
 	return 0;
 }
 
-/* Offers everything if anything changed, of the machine too, whose modules are its own: what this user and root publish comes first. */
+/*
+ * Offers everything if anything changed, of the machine too, whose modules are its own: what this user and root publish
+ * comes first.
+ */
 static int
 finish(struct ks_segments *s, struct ks_seg_pass *p)
 {

@@ -413,8 +413,8 @@ count_statistics(const struct ks_seg_entry *e)
 static bool
 pay(struct ks_seg_file *f, const struct ks_seg_entry *e, bool *may_go_on)
 {
-	uint64_t statistics = count_statistics(e), cost = sizeof(struct ks_seg_kstat) + CHAIN_BYTES + e->strings_size + e->data_size +
-	    (uint64_t)e->nfields * (sizeof(struct ks_seg_field) + sizeof(kstat_named_t));
+	uint64_t statistics = count_statistics(e), cost = sizeof(struct ks_seg_kstat) + CHAIN_BYTES + e->strings_size +
+	    e->data_size + (uint64_t)e->nfields * (sizeof(struct ks_seg_field) + sizeof(kstat_named_t));
 
 	*may_go_on = !KS_SEG_TAKE(f->budget, statistics, statistics);
 	if (*may_go_on) {
