@@ -63,13 +63,14 @@ struct ks_exposition {
 };
 
 /*
- * Which kstat is read when, and its samples, by its place in a selection. What is selected is sorted by names; those who
- * publish are read in large pieces where it is read in the order in which it was created.
+ * One for each kstat of a selection. Number i says which place of the selection is read in turn i, and where the samples
+ * are of the kstat that has place i. What is selected is sorted by names; what is published is read in large pieces where
+ * it is read in the order in which it was created.
  */
 struct turn {
 	kid_t kid;
 	uint32_t place;        /* of the kstat that is read in this turn */
-	uint32_t first, count; /* samples of the kstat that has this place */
+	uint32_t first, count; /* samples of the kstat whose place has this number */
 };
 
 static void
