@@ -680,12 +680,16 @@ describe("kstatlua use of a capture", function()
   end
 
   it("quotes a name that looks like others with their figures", function()
-    local list = { process(7, [[a[1] 99%, x\"]], '"state":"S","ppid":1,"size":9') }
+    local list = {}
     for pid = 100, 149 do
-      list[#list + 1] = process(pid, "sh", '"state":"Z","ppid":7,"size":0')
+      list[pid - 98] = process(pid, "sh", '"state":"Z","ppid":7,"size":0')
     end
-    local row = rows_with('"used":1', (table.unpack or unpack)(list))["process all"]
-    assert.equal([=[50 of "a[1] 99%, x\""[7]]=], row.who)
+    for name, shown in pairs({ [ [[a[1] 99%, x\"]] ] = [=["a[1] 99%, x\""]=], ["a［1］，99％"] = '"a［1］，99％"',
+      a = "a" }) do
+      list[1] = process(7, name, '"state":"S","ppid":1,"size":9')
+      local row = rows_with('"used":1', (table.unpack or unpack)(list))["process all"]
+      assert.equal("50 of " .. shown .. "[7]", row.who)
+    end
   end)
 
   it("names the parent of zombies, and processes that are stuck while no disk is busy", function()

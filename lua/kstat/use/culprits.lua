@@ -43,7 +43,7 @@ end
 
 -- A name that whoever chose it can make look like others with their figures is quoted.
 local function quoted(name)
-  return name:find("[%s%[%](),%%\"']") and '"' .. name:gsub('[\\"]', "\\%0") .. '"' or name
+  return name:find("[%s%[%](),%%\"'\128-\255]") and '"' .. name:gsub('[\\"]', "\\%0") .. '"' or name
 end
 
 --- Names a process.
