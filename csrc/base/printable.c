@@ -176,7 +176,7 @@ static const struct {
 static const uint_least32_t others[] =
     U"ϲcЅsІiЈjАaВbЕeКkМmНhОoРpСcТtУyХxаaвbеeкkмmнhоoрpсcтtуyхxѕsіiјjѵvһhӏlԁdԛqԝwհhոnսuօoՍuªaºoµu²2³3"
     U"¹1ϝfϜfϳjгrьbЬbүyҽeԍgցgքfտsՏsզqⲥcⲤcⲣpⲢpⲟoⲞoⲩyⲨyⲕkⲔkⲙmⲘmⲛnⲚnⲧtⲦtⲭxⲬxⲏhⲎhⲃbⲂbⲁaⲀaꓮaꓐbꓚcꓓdꓰeꓝf"
-    U"ꓖgꓧhꓲiꓙjꓗkꓡlꓟmꓠnꓳoꓑpꓣrꓢsꓔtꓴuꓦvꓪwꓫxꓬyꓜzᎪaᏴbᏟcᎠdᎬeᏀgᎻhᏂhᎥiᎫjᏦkᏞlᎷmᏢpᎡrᏚsᎢtᏙvᎳwᎩyᏃzꮯcꮪsꮓzꮩvᑌu"
+    U"ꓖgꓧhꓲiꓙjꓗkꓡlꓟmꓠnꓳoꓑpꓣrꓢsꓔtꓴuꓦvꓪwꓫxꓬyꓜzᎪaᏴbᏟcᎠdᎬeᏀgᎻhᏂhᎥiᎫjᏦkᏞlᎷmᏢpᎡrᏚsᎢtᏙvᎳwᎩyᏃzᑌu"
     U"ᑭpᑯdᕁx⍴p⍺a∪uଠo੦o०o০o௦oഠo൦o๐o໐o၀oყyёeЁeїiЇiάaΆaόoΌoίiΊiύuΎyέeΈeΉh";
 
 /* What nobody sees: accents that follow their letters, and what joins or parts words without a width. */
@@ -208,6 +208,8 @@ plain_of(uint32_t c)
 		return (c - 0x1f110) % 32 + 'a';
 	if (c >= 0x1f1e6 && c < 0x1f200)
 		return c - 0x1f1e6 + 'a';
+	if (c >= 0xab70 && c < 0xabc0) /* the small letters of Cherokee, which are as its others */
+		return c - 0xab70 + 0x13a0;
 	return c >= 0xff01 && c <= 0xff5e ? c - 0xff00 + 0x20 : c; /* the wide forms of ASCII */
 }
 

@@ -207,7 +207,7 @@ check_alike(void)
 	static const char *const like_cpu_stat[] = { "cpu_stat", "CPU_Stat", " cpu_stat", "cpu_stat ", "cpu-stat", "cpu  stat",
 		"-cpu.stat-", "\xd1\x81pu_stat", "\xef\xbd\x83pu_stat", "cpu_st\xc3\xa1t", "cpu_sta\xcc\x81t", "cpu_\xe2\x80\x8bstat",
 		"cpu\377stat", "cpu_stat\0more", "c\xe1\xb9\x95u_st\xe1\xba\xa1t", "cp\xcc\x81u_sta\xcc\xa3t", "c\xe2\x80\xaepu_stat",
-		"ᴄᴘᴜ_ꜱᴛᴀᴛ", "𝐜𝐩𝐮_𝓼𝓉𝒶𝔱", "ᶜᵖᵘ_ˢᵗᵃᵗ", "ⓒⓟⓤ_🅂🅃🄰🅃", "ᏟᏢՍ_ꓢꓔꓮꓔ", "ⅽᴩŭ_şťāț", "cpµ_stat",
+		"ᴄᴘᴜ_ꜱᴛᴀᴛ", "𝐜𝐩𝐮_𝓼𝓉𝒶𝔱", "ᶜᵖᵘ_ˢᵗᵃᵗ", "ⓒⓟⓤ_🅂🅃🄰🅃", "ᏟᏢՍ_ꓢꓔꓮꓔ", "ꮯꮲu_ꮪtꭺt", "ⅽᴩŭ_şťāț", "cpµ_stat",
 		"cpμ_stat" };
 	static const char *const others[] = { "cpustat", "cpu_stats", "cpu_sta", "c_pu_stat", "", "_" };
 	char name[8];

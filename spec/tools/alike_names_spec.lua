@@ -9,7 +9,7 @@ local stranger = "setpriv --reuid=65534 --regid=65534 --clear-groups "
 -- accent of its own or in the letter, what has no width.
 local SPELLINGS = { "CPU", "UNIX", "FS", "Sd", "CCISS", "Nvme", "mmcblk_", " cpu", "cpu ", "-cpu", "cpu.", "\209\129pu",
   "\239\189\131pu", "cp\195\186", "cpu\204\129", "c\226\128\139pu", "ZFS/tank", "ᴄᴘᴜ", "𝐜𝐩𝐮", "c\225\185\149u",
-  "ᶜᵖᵘ", "ⓒⓟⓤ", "ᏟᏢU" }
+  "ᶜᵖᵘ", "ⓒⓟⓤ", "ᏟᏢU", "ꮯꮲu" }
 
 local PUBLISHER = [[
 local kstat = require("kstat")
