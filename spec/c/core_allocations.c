@@ -486,6 +486,8 @@ sweep(const struct operation *op)
 		n = run(op, &good, -1);
 	if (good.error != 0 || good.lines > 0)
 		wrong(op, -1, "the good run fails", &good);
+	if (n == 0)
+		wrong(op, -1, "no request is seen", &good);
 	kept = KEPT();
 	(void)run(op, &o, -1);
 	if (KEPT() != kept)

@@ -317,8 +317,11 @@ attack(unsigned seed, int seconds)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		be_neighbour();
 	}
-	while (atomic_load(&shared->counted) == 0)
+	while (atomic_load(&shared->counted) == 0) {
+		if (waitpid(pids[NEIGHBOUR], NULL, WNOHANG) != 0)
+			return "the neighbour ended at its begin";
 		(void)usleep(1000);
+	}
 	pub = kstat_publish("shared", 0);
 	k = pub != NULL ? publish_named(pub, "attacked", 3) : NULL;
 	if (k == NULL || publish_named(pub, "also", 2) == NULL)
