@@ -36,7 +36,7 @@ local OPTIONS = options.command({
 }, options.past)
 
 local WINDOW, BASE = 300, 3600 -- seconds
-local status = 0 -- how the command ends where all else is well
+local status = 0 -- how the command ends where all else is well, or there is nothing to compare
 
 local wrong = running.refusal("kstatlua diff -h")
 
@@ -69,8 +69,8 @@ local function span(what, times, from, to)
       first, last = first or i, i
     end
   end
-  return first and { first, last } or running.stop(1, ("there is no sample in the %s, from %s to %s"):format(what,
-    date(from), date(to)))
+  return first and { first, last } or running.stop(math.max(status, 1),
+    ("there is no sample in the %s, from %s to %s"):format(what, date(from), date(to)))
 end
 
 -- When the window begins and ends. seconds: how long it is; nil: five minutes, and the last third of what is shorter.
@@ -142,10 +142,11 @@ local function main()
   else
     what = opening.reading(between, given, table.remove(operands, 1), table.remove(operands, 1))
   end
+  what.status = math.max(status, 1)
   what.selectors = operand.selectors(#operands > 0 and operands or { ":::" })
   local result = opening.reading(comparison.compare, what)
   if #operands > 0 and result.rows + #result.changed + #result.news == 0 then
-    running.stop(1, ("no figure of '%s' is in the base and in the window, and no text of it changed"):format(
+    running.stop(what.status, ("no figure of '%s' is in the base and in the window, and no text of it changed"):format(
       table.concat(operands, " ")))
   end
   running.write(given.json and output.json(result) or output.text(result, given.all))

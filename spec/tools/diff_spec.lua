@@ -319,4 +319,13 @@ describe("kstatlua diff", function()
       assert.is_true(r.status == 1 or r.status == 2)
     end
   end)
+
+  it("ends with 3 where a recording is damaged, also if there is nothing to compare", function()
+    file = os.tmpname()
+    local bytes = run.read_file("spec/vectors/past/busy1.rec")
+    run.write_file(file, bytes:sub(1, 16) .. ("?"):rep(30) .. bytes:sub(17))
+    local r = run.run({ "kstatlua", "diff", file, file, "none", "other" })
+    assert.matches("^diff: [^\n]* damaged at byte 16: [^\n]*\ndiff: no figure of 'none other' is [^\n]*\n", r.err)
+    assert.same({ "", 3 }, { r.out, r.status })
+  end)
 end)

@@ -197,7 +197,7 @@ end
 --- Compares; ends the command where that cannot be.
 -- @tparam table what `open` (function() that opens the replay anew), `times` ({number,...} of its samples) and `cuts`
 -- (see kstat.diff.blocks), `window` ({int,int}: its first and last sample), `base` ({int,int}), `base_times`,
--- `base_cuts`, `selectors`; and where the base is another replay `open_base`
+-- `base_cuts`, `selectors`, `status` if there is too little; and where the base is another replay `open_base`
 -- @treturn table `rows` (number of statistics that are in both), `different`, `leaders` (see kstat.diff.onset),
 -- `changed` and `news` (see kstat.diff.news), `times`, `base_times`, `window`, `base`, `cuts`; `is_told`: differences
 -- could be told from chance
@@ -205,8 +205,8 @@ function comparison.compare(what)
   local base_list, window_list = blocks.of(what.base, what.window, what.base_cuts, what.cuts)
   for side, list in pairs({ base = base_list, window = window_list }) do
     if #list < LEAST_BLOCKS then
-      running.stop(1, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one"):format(side,
-        #list, LEAST_BLOCKS))
+      running.stop(what.status, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one")
+        :format(side, #list, LEAST_BLOCKS))
     end
   end
   local base, window = blocks.span(base_list), blocks.span(window_list)
