@@ -59,6 +59,7 @@ describe("a command in which one call fails", function()
         tree, run.build, every, run.build, wrapper, run.bin, command)).out
     end
     assert.matches("^%d+ calls tried, 0 wrong", sweep_of("70 -E EMFILE", "scrape @", "kstatlua exporter"))
+    assert.matches("^%d+ calls tried, 0 wrong", sweep_of("2 -E EMFILE", "scrape @", "kstatlua exporter cpu_info:0"))
     assert.matches("^%d+ calls tried, 0 wrong", sweep_of("20 -E ENOSPC", "recorded", "kstatlua record"))
   end)
 

@@ -409,8 +409,9 @@ read_facts(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts 
 {
 	char path[DIRECTORY], frequency[DIRECTORY + 16], text[1024];
 	const struct ks_dir dir = directory_of(lx, unit, path);
-	int n;
+	int lack = lx->lack, n;
 
+	lx->lack = 0;
 	facts->has_cache = ks_file_u64(&dir, "cache/index3/id", &facts->cache_id) == 0 ||
 	    ks_file_u64(&dir, "cache/index2/id", &facts->cache_id) == 0;
 	(void)snprintf(frequency, sizeof(frequency), "%s/cpufreq", path);
@@ -425,7 +426,8 @@ read_facts(struct ks_linux *lx, const struct ks_unit *unit, struct ks_cpu_facts 
 		if (n > 0)
 			list_frequencies(facts->frequencies, sizeof(facts->frequencies), text, (size_t)n);
 	}
-	facts->known = true;
+	facts->known = lx->lack == 0 || lx->lack == EACCES; /* what a lack hides is looked for again */
+	lx->lack = lx->lack != 0 ? lx->lack : lack;
 }
 
 /* --- the kstat ---------------------------------------------------------------------------- */
@@ -537,6 +539,7 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 	const struct ks_units *cpus = &lx->sub[KS_SUB_cpu].units;
 	struct ks_cpu *cpu = ks_cpu_of(unit);
 	const struct ks_image *im = ks_linux_try(lx, &cpuinfo_file);
+	bool is_late = im == NULL && errno != ENOENT && errno != EACCES;
 	struct ks_values vals = { .have = 0 };
 	struct ks_cpu_state *s = ks_cpu_state_of(lx);
 	struct block t = { .type = NULL };
@@ -549,7 +552,7 @@ ks_cpu_info_read(struct ks_linux *lx, struct ks_unit *unit, struct ks_record *r)
 		parse_cpuinfo(lx, im);
 	if (s->cpuinfo_cpus != cpus->n - cpus->dead)
 		number_cores(lx, im);
-	s->cpuinfo_cpus = cpus->n - cpus->dead;
+	s->cpuinfo_cpus = is_late ? 0 : cpus->n - cpus->dead;
 	if (im != NULL && cpu->info.seq == im->seq)
 		parse_block(&t, ks_line_text(im, &cpu->info));
 
