@@ -203,10 +203,10 @@ end
 -- could be told from chance
 function comparison.compare(what)
   local base_list, window_list = blocks.of(what.base, what.window, what.base_cuts, what.cuts)
-  for side, list in pairs({ base = base_list, window = window_list }) do
+  for i, list in ipairs({ base_list, window_list }) do
     if #list < LEAST_BLOCKS then
       running.stop(what.status, ("of the %s %d intervals can be compared; at least %d are needed: give a longer one")
-        :format(side, #list, LEAST_BLOCKS))
+        :format(i == 1 and "base" or "window", #list, LEAST_BLOCKS))
     end
   end
   local base, window = blocks.span(base_list), blocks.span(window_list)
